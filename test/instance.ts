@@ -2,8 +2,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { asOwner, capturedLog, openMigratedDatabase } from '@gatehouse/test-kit'
-import { readConfig } from '../deploy/embedded/config.ts'
+import { readConfig, type EmbeddedConfig } from '../deploy/embedded/config.ts'
 import { startEmbedded } from '../deploy/embedded/embedded.ts'
+
+/** Passwords cost a 256th of the time: most tests are not about them. */
+export const quickHashing = <C extends EmbeddedConfig>(config: C): C => ({
+  ...config,
+  hashing: { ...config.hashing, cost: 4 },
+})
 
 /** A whole embedded instance on a free port, with a database and a data folder of its own; `deps` as the database's owner. */
 export async function startInstance(environment: Record<string, string> = {}) {
@@ -12,7 +18,7 @@ export async function startInstance(environment: Record<string, string> = {}) {
   opening.defer(() => rm(dataFolder, { recursive: true, force: true }))
   const database = opening.use(await openMigratedDatabase({ connections: 4 }))
   const { log, lines } = capturedLog()
-  const config = readConfig({ PORT: '0', GATEHOUSE_DATA: dataFolder, ...environment })
+  const config = quickHashing(readConfig({ PORT: '0', GATEHOUSE_DATA: dataFolder, ...environment }))
   const instance = opening.use(await startEmbedded(config, database.url, { log }))
   const open = opening.move()
   return {

@@ -25,10 +25,16 @@ const isAnswered = async (url: string): Promise<boolean> =>
     () => false,
   )
 
-/** More lines than the pipe and its reader hold. */
-async function fillLog(url: string): Promise<void> {
-  for (let count = 0; count < 100; count += 1)
-    await Promise.all(Array.from({ length: 50 }, () => isAnswered(`${url}/api/instance/info`)))
+/** The error that a file with them is logs them. */
+const longKeys = JSON.stringify(
+  Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`${'x'.repeat(900)}${at}`, 1])),
+)
+
+/** Soon more than the pipe and its reader hold. */
+async function fillLog({ child, url }: Target, file: string): Promise<void> {
+  await writeFile(file, longKeys)
+  child.kill('SIGHUP')
+  await Promise.all(Array.from({ length: 50 }, () => isAnswered(`${url}/api/instance/info`)))
 }
 
 /** A gateway has an error to log for each file of upstreams that it cannot read. */
@@ -96,7 +102,7 @@ describe('a process whose log', function () {
           await eventually(
             'lines are dropped',
             async () => {
-              await fillLog(target.url)
+              await fillLog(target, upstreams)
               return /^gatehouse_log_lines_dropped [1-9]\d*$/m.test(await target.readMetrics())
             },
             90_000,

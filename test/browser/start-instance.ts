@@ -7,6 +7,7 @@ import { ensureWebBuilt } from '../../tools/setup/build-web.js'
 import { dataFolder } from '../../tools/setup/project.js'
 import { readConfig } from '../../deploy/embedded/config.ts'
 import { startEmbedded } from '../../deploy/embedded/embedded.ts'
+import { quickHashing } from '../instance.ts'
 
 export type Instance = AsyncDisposable & {
   origin: string
@@ -48,7 +49,7 @@ export async function startInstance(name: string, options: Options = {}) {
   const port = options.port ?? (await freePort())
   const host = hostOf(name)
   const peers = Object.entries(options.peers ?? {})
-  const config = readConfig({
+  const given = readConfig({
     PORT: String(port),
     PUBLIC_ORIGIN: `http://${host}:${port}`,
     GATEHOUSE_DATA: folder,
@@ -58,7 +59,7 @@ export async function startInstance(name: string, options: Options = {}) {
     FEDERATION_ALLOW_PRIVATE: '127.0.0.0/8',
     FEDERATION_RESOLVE: peers.map(([peer, at]) => `${hostOf(peer)}=127.0.0.1:${at}`).join(','),
   })
-  const startProcess = () => startEmbedded(config, database.url, { log: capturedLog().log })
+  const startProcess = () => startEmbedded(quickHashing(given), database.url, { log: capturedLog().log })
   let running: AsyncDisposable | null = await startProcess()
   const stop = async () => {
     await running?.[Symbol.asyncDispose]()

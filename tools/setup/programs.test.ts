@@ -27,10 +27,10 @@ describe('programs that are not npm packages', () => {
   })
 
   it('are found on PATH under each of their names, if they are executable', async () => {
-    await placeProgram('chromium', 0o644)
-    const executable = await placeProgram('chromium-browser')
+    await placeProgram('chromium-headless-shell', 0o644)
+    const executable = await placeProgram('chromium')
 
-    expect(findProgram('chromium', { PATH: folder })).to.equal(executable)
+    expect(findProgram('chromium-headless-shell', { PATH: folder })).to.equal(executable)
   })
 
   it('are missing when their variable names no executable file', async () => {

@@ -26,7 +26,7 @@ const ownProgram = {
 const paths = process.argv.slice(2)
 const files = selectFiles()
 const ofOneTest = (['pgbouncer', 'nginx', 'caddy'] as const).filter((name) => files.includes(ownProgram[name]))
-const browser = needsBrowser(root, files) ? (['chromium'] as const) : []
+const browser = needsBrowser(root, files) ? (['chromium-headless-shell'] as const) : []
 await ensurePrograms(['nats-server', 'redis-server', 'python3', ...ofOneTest, ...browser])
 if (files.some((file) => file.startsWith('test/'))) await ensureWebBuilt()
 if (files.some((file) => /^(test|deploy|bench)\//.test(file))) await ensureProgramsBuilt()

@@ -11,9 +11,10 @@ export const programs = {
   caddy: 'CADDY_BIN',
   haproxy: 'HAPROXY_BIN',
   python3: 'PYTHON_BIN',
-  chromium: 'CHROMIUM_BIN',
+  'chromium-headless-shell': 'CHROMIUM_BIN',
 }
-const otherNames = { chromium: ['chromium-browser', 'google-chrome-stable', 'google-chrome'] }
+const browsers = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome']
+const otherNames = { 'chromium-headless-shell': browsers }
 
 // Debian installs servers here; the PATH of a user who is not root often lacks these folders.
 const systemFolders = ['/usr/local/sbin', '/usr/sbin', '/sbin']

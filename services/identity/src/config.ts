@@ -11,7 +11,8 @@ export type IdentityConfig = kit.ServiceConfig &
     /** Where uploads are received and converted. */
     uploadDir: string
     uploadStore: kit.UploadStoreConfig
-    hashing: { threads: number; queue: number }
+    /** `cost` is of tests. */
+    hashing: { threads: number; queue: number; cost?: number }
     /** 0: kept for ever. */
     auditRetentionDays: number
     /** Contract: 8, GATEHOUSE_UPSTREAMS. */

@@ -19,10 +19,11 @@ export type PasswordHasher = AsyncDisposable & {
 
 type Value = string | boolean
 type QueuedJob = { job: Job; network: string; resolve(value: Value): void; reject(error: Error): void }
-type HasherOptions = { threads: number; queue: number; log: Log; metrics: Metrics }
+type HasherOptions = { threads: number; queue: number; cost?: number; log: Log; metrics: Metrics }
 
 /** A process of the lowest priority hashes: a flood of logins leaves other requests their time. Design: invariant 5. */
-export function startPasswordHasher({ threads, queue: capacity, log, metrics }: HasherOptions): PasswordHasher {
+export function startPasswordHasher(options: HasherOptions): PasswordHasher {
+  const { threads, queue: capacity, cost = policy.hashCost, log, metrics } = options
   const queue: QueuedJob[] = []
   /** In the order of sending. The first `threads` run. */
   const sent = new Map<number, QueuedJob>()
@@ -95,7 +96,7 @@ export function startPasswordHasher({ threads, queue: capacity, log, metrics }: 
 
   return {
     hash: async (password, address) => {
-      return (await enqueue({ kind: 'hash', password, cost: policy.hashCost }, address)) as string
+      return (await enqueue({ kind: 'hash', password, cost }, address)) as string
     },
     verify: async (password, hash, address) => {
       const fits = (await enqueue({ kind: 'compare', password, hash }, address)) as boolean
