@@ -25,7 +25,7 @@ const isAnswered = async (url: string): Promise<boolean> =>
     () => false,
   )
 
-/** The error that a file with them is logs them. */
+/** A file with these keys is an error, which names them. */
 const longKeys = JSON.stringify(
   Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`${'x'.repeat(900)}${at}`, 1])),
 )
