@@ -111,12 +111,10 @@ export const SigningNetwork = defineTable('SigningNetwork', 'signing_networks', 
   endsAt: p.datetime(),
 })
 
-type Registry = z.infer<typeof registryReply>['registry']
-
 /** Contract: 7; federation-wire.md 5. */
 export const FederationRegistry = defineTable('FederationRegistry', 'federation_registries', {
   userId: p.bigint('string').primary().autoincrement(false),
-  entries: p.json().$type<Registry>(),
+  entries: p.json().$type<z.infer<typeof registryReply>['registry']>(),
   /** Milliseconds since the epoch, from the client. Only rises. */
   updatedAt: p.bigint('number'),
 })
