@@ -5,10 +5,7 @@ import { withConnection, withStatementLimit } from './driver.ts'
 /** PostgreSQL cancels after `statementMs`, and sorts within `workMem`. */
 type ReadLimits = { statementMs: number; workMem: `${number}MB` }
 
-/**
- * One statement, in which `?` marks a parameter. It runs in the transaction of `em`, if there is one. Limits travel with
- * it in one message, and then `em` is in no transaction.
- */
+/** `?` marks a parameter. Runs in the transaction of `em`, if any. With limits, which travel in its message, in none. */
 export async function read<Row>(
   em: EntityManager,
   sql: string,
