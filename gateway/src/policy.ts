@@ -20,8 +20,7 @@ export const policy = {
   upstreamKeepAliveMs: 30_000,
   cachedStatements: 10_000,
   /** Each further failure doubles the time, up to the maximum. */
-  ejectionMs: 500,
-  maxEjectionMs: 10_000,
+  ejection: { firstMs: 500, mostMs: 10_000 },
   /** For this time a stopping replica gets new work only when there is no other. */
   leavingMs: 1_000,
   /** A replica outside DNS is still asked for this time when no other can be reached. */

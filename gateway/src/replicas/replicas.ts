@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { Clock } from '@gatehouse/runtime'
+import { backoffMs, type Clock } from '@gatehouse/runtime'
 import type { OpenConnection } from '@gatehouse/service-kit'
 import { Pool, type buildConnector } from 'undici'
 import { policy, type Capacity, type Timeouts } from '../policy.ts'
@@ -139,9 +139,8 @@ export function openReplicas(options: ReplicaOptions) {
     },
     markHealthy: (replica: Replica): void => void (replica.failures = 0),
     markFailed: (replica: Replica): void => {
-      const ejectionMs = Math.min(policy.ejectionMs * 2 ** Math.min(replica.failures, 10), policy.maxEjectionMs)
+      replica.ejectedUntil = clock.now() + backoffMs(replica.failures, policy.ejection)
       replica.failures += 1
-      replica.ejectedUntil = clock.now() + ejectionMs
       discovery?.refresh()
     },
     /** Closes idle connections here first: a request on one that the stopping replica closes would be lost. */

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { Agent, type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { callerHeader } from '@gatehouse/auth'
@@ -99,22 +100,14 @@ function toUpgradeHeaders(received: IncomingHttpHeaders, own: Record<string, str
 /** Undefined after the time limit. Never rejects. */
 async function connectReplica(origin: string, timeoutMs: number): Promise<Socket | undefined> {
   const { hostname, port } = new URL(origin)
-  const host = hostname.replace(/^\[|\]$/g, '')
-  return await new Promise((resolve) => {
-    const socket = connect({ host, port: Number(port || 80), noDelay: true })
-    const fail = (): void => {
-      clearTimeout(timer)
-      socket.destroy()
-      resolve(undefined)
-    }
-    const timer = setTimeout(fail, timeoutMs)
-    socket.once('error', fail)
-    socket.once('connect', () => {
-      clearTimeout(timer)
-      socket.off('error', fail)
-      resolve(socket)
-    })
-  })
+  const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 80), noDelay: true })
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.timeout(timeoutMs) })
+    return socket
+  } catch {
+    socket.destroy()
+    return undefined
+  }
 }
 
 type Client = { request: IncomingMessage; socket: Socket; head: Buffer }

@@ -121,10 +121,7 @@ export const readTokenClaims = defineCall({
   reply: z.object({ claims: z.array(z.object({ userId: z.string(), iat: z.int(), exp: z.int() }).nullable()) }),
 })
 
-/**
- * The question of gateways to identity for account states. It goes over HTTP and not over the bus, because the answer
- * must come although NATS is away: docs/decisions/account-states.md. Unknown ids are missing from the reply.
- */
+/** Over HTTP, because it must be answered without NATS: docs/decisions/account-states.md. Unknown ids are missing. */
 export const accountStatesQuery = {
   path: '/internal/account-states',
   request: z.object({ userIds: z.array(snowflake).min(1).max(1_000) }),

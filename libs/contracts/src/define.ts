@@ -16,7 +16,7 @@ export type EventDefinition<P extends z.ZodType = z.ZodType, N extends string = 
 
 export type CallDefinition<Q extends z.ZodType = z.ZodType, A extends z.ZodType = z.ZodType> = {
   kind: 'call'
-  subject: string
+  subject: `call.${string}`
   request: Q
   reply: A
 }
@@ -33,10 +33,6 @@ export function defineBroadcast<N extends string, P extends z.ZodType>(definitio
   return { kind: 'event', kept: false, ...definition } satisfies EventDefinition<P, N>
 }
 
-export function defineCall<Q extends z.ZodType, A extends z.ZodType>(definition: {
-  subject: `call.${string}`
-  request: Q
-  reply: A
-}) {
+export function defineCall<Q extends z.ZodType, A extends z.ZodType>(definition: Omit<CallDefinition<Q, A>, 'kind'>) {
   return { kind: 'call', ...definition } satisfies CallDefinition<Q, A>
 }

@@ -86,7 +86,6 @@ export const pongMessage = message('pong', {})
 export const readyPartMessage = z.looseObject({ type: z.literal('ready_part'), upstream: z.string() })
 /** To a message for an upstream that has a `ref`, when the upstream took it: what it replied. Contract: 6. */
 export const replyMessage = message('reply', { ref: z.string(), reply: z.looseObject({}) })
-export type ReplyMessage = z.infer<typeof replyMessage>
 
 const closing = Object.values(closures).map(({ error }) => error)
 const errorCodes = [...Object.keys(socketErrors), ...closing] as [SocketErrorCode | Closure['error']]

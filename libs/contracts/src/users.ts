@@ -1,18 +1,8 @@
 import { z } from 'zod'
 import * as limits from './constants/limits.ts'
 import { avatarColors, fieldsWith, profileFieldNames, profileFields } from './constants/profile-fields.ts'
-import {
-  anyText,
-  namedObject,
-  newPassword,
-  optionalText,
-  passwordAttempt,
-  shapeOf,
-  snowflake,
-  text,
-  timestampMs,
-  trimmedText,
-} from './text.ts'
+import { anyText, newPassword, optionalText, passwordAttempt, text, trimmedText } from './text.ts'
+import { namedObject, shapeOf, snowflake, timestampMs } from './text.ts'
 
 export const userStatus = z.enum(['online', 'offline'])
 
@@ -132,37 +122,34 @@ export const checkInviteReply = z.union([
   z.object({ valid: z.literal(false), reason: z.enum(['expired', 'exhausted', 'invalid']) }),
 ])
 
+const noFileName = { error: 'must be the filename of an upload' }
 const fileName = z
-  .string({ error: 'must be the filename of an upload' })
+  .string(noFileName)
   .max(128)
-  .regex(/^[A-Za-z0-9._-]+$/, { error: 'must be the filename of an upload' })
+  .regex(/^[A-Za-z0-9._-]+$/, noFileName)
 
 export const uploadParams = z.object({ filename: fileName })
 
-export const clearableFile = z
-  .union([fileName, z.literal('')], { error: 'must be the filename of an upload' })
-  .transform((value) => value || null)
-  .nullable()
-  .optional()
-
-export const clearableColor = (name: string) =>
-  z
-    .string({ error: `${name} must look like #rrggbb` })
-    .regex(/^(#[0-9a-fA-F]{6})?$/, { error: `${name} must look like #rrggbb` })
-    .transform((value) => value || null)
+/** Absent stays; an empty text clears. */
+const clearable = <T extends string>(schema: z.ZodType<T, T>) =>
+  schema
+    .transform((value) => (value || null) as Exclude<T, ''> | null)
     .nullable()
     .optional()
+
+export const clearableFile = clearable(z.union([fileName, z.literal('')], noFileName))
+
+export const clearableColor = (name: string) => {
+  const error = `${name} must look like #rrggbb`
+  return clearable(z.string({ error }).regex(/^(#[0-9a-fA-F]{6})?$/, { error }))
+}
 
 const editedValues = {
   text: (name: string, max: number, lines: 'one' | 'many') => optionalText(name, max, lines).optional(),
   picture: () => clearableFile,
   accentColor: clearableColor,
   avatarColor: (name: string) =>
-    z
-      .enum([...avatarColors, ''], { error: `${name} must be one of ${avatarColors.join(', ')}` })
-      .transform((value) => value || null)
-      .nullable()
-      .optional(),
+    clearable(z.enum([...avatarColors, ''], { error: `${name} must be one of ${avatarColors.join(', ')}` })),
   flag: (name: string) => z.boolean({ error: `${name} must be true or false` }).optional(),
 }
 type EditedValues = { [K in keyof typeof editedValues]: ReturnType<(typeof editedValues)[K]> }

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { AccountState } from '@gatehouse/contracts'
 import { User, accountStateOf, accountStateProperties } from '@gatehouse/domain'
-import type { EntityClass, EntityManager } from '@mikro-orm/postgresql'
+import type { EntityName, EntityManager } from '@mikro-orm/postgresql'
 import { DatabaseError } from 'pg'
 import { assertNoTransaction, withConnection } from './driver.ts'
 import { columnsOf } from './rows.ts'
@@ -9,7 +9,7 @@ import { columnsOf } from './rows.ts'
 type Statement<T extends object, P extends keyof T & string> = {
   /** One for each text: PostgreSQL keeps the plan under it. */
   name: string
-  entity: EntityClass<T>
+  entity: EntityName<T>
   properties: readonly P[]
 }
 

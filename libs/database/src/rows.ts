@@ -1,14 +1,11 @@
-import type { EntityClass, EntityManager, EntityProperty, FilterQuery, MikroORM, Platform } from '@mikro-orm/postgresql'
+import type { EntityName, EntityManager, EntityProperty, FilterQuery, MikroORM, Platform } from '@mikro-orm/postgresql'
 import type { QueryResult } from 'pg'
 import { withConnection, withStatementLimit } from './driver.ts'
 
 /** PostgreSQL cancels after `statementMs`, and sorts within `workMem`. */
 type ReadLimits = { statementMs: number; workMem: `${number}MB` }
 
-/**
- * One statement, in which `?` marks a parameter. It runs in the transaction of `em`, if there is one. Limits travel with
- * it in one message, and then `em` is in no transaction.
- */
+/** `?` marks a parameter. Runs in the transaction of `em`, if any. With limits, which travel in its message, in none. */
 export async function read<Row>(
   em: EntityManager,
   sql: string,
@@ -59,10 +56,10 @@ export type EntityColumns<T, P extends keyof T> = {
 /** For reads of thousands of rows without entities: 100 users take 0.2 ms instead of 4 ms with `em.map`. */
 export function columnsOf<T extends object, P extends keyof T & string>(
   em: EntityManager,
-  entity: EntityClass<T>,
+  entity: EntityName<T>,
   properties: readonly P[],
 ): EntityColumns<T, P> {
-  const { tableName, properties: metadata } = em.getMetadata().get<Record<string, unknown>>(entity)
+  const { tableName, properties: metadata } = em.getMetadata().get<Record<string, unknown>>(entity as EntityName)
   const platform = em.getPlatform()
   const columns = properties.map((name) => {
     const property = metadata[name]
@@ -96,7 +93,7 @@ export type Page<T> = { rows: T[]; nextCursor: string | null }
 /** Newest first. One more row is read to know whether the list continues. */
 export async function findPage<T extends { id: string }>(
   em: EntityManager,
-  entity: EntityClass<T>,
+  entity: EntityName<T>,
   { where = {}, limit, cursor }: PageRequest & { where?: FilterQuery<T> },
 ): Promise<Page<T>> {
   const below = cursor === undefined ? {} : { id: { $lt: cursor } }

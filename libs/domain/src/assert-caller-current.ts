@@ -24,10 +24,7 @@ export async function assertCallerCurrent(em: EntityManager, caller: ActingCalle
   assertCurrent(state, caller, needs)
 }
 
-/**
- * A token of the same second stays valid. Throws account_deleted, token_revoked, admin_required,
- * second_factor_setup_required. Spec: Bearer tokens.
- */
+/** A token of the same second stays valid. Throws as `assertCallerCurrent`. Spec: Bearer tokens. */
 export function assertCurrent<State extends CallerState>(
   state: State | null | undefined,
   caller: ActingCaller,

@@ -1,17 +1,11 @@
 import { systemTimer, type Timer } from './time.ts'
 
-export type PeriodicTask = AsyncDisposable & {
-  /** Runs now, or once more after the current run. Never rejects. */
-  runNow(): Promise<void>
-}
+export type PeriodicTask = ReturnType<typeof startPeriodicTask>
 
 type Options = { name: string; everyMs: number; log: { warn(fields: object, message: string): void }; timer?: Timer }
 
 /** Runs never overlap. `everyMs` is from the end of a run to the next start. A failure is logged. Disposal waits for the current run. */
-export function startPeriodicTask(
-  { name, everyMs, log, timer = systemTimer }: Options,
-  work: () => Promise<unknown>,
-): PeriodicTask {
+export function startPeriodicTask({ name, everyMs, log, timer = systemTimer }: Options, work: () => Promise<unknown>) {
   let stopped = false
   let pending: unknown
   let running = Promise.resolve()
@@ -40,8 +34,9 @@ export function startPeriodicTask(
 
   schedule()
   return {
+    /** Runs now, or once more after the current run. Never rejects. */
     runNow,
-    async [Symbol.asyncDispose]() {
+    async [Symbol.asyncDispose](): Promise<void> {
       stopped = true
       timer.clear(pending)
       await running

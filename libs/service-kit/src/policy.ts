@@ -27,6 +27,5 @@ export const logRepeatMs = 60_000
 
 export const exportDelayMs = 2_000
 export const exportTimeoutMs = 5_000
-export const exportComplaintMs = 60_000
 
 export const databaseRetryMs = 500

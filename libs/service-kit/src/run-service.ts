@@ -3,6 +3,7 @@ import Koa from 'koa'
 import { openResources, type Opened, type ResourceOptions } from './resources/open-resources.ts'
 import { runUntilStopped } from './run-until-stopped.ts'
 import { listen, type Listening } from './http/listen.ts'
+import { sendRefusal } from './http/request-state.ts'
 import { createMetrics } from './metrics/metrics.ts'
 import { waitingDrainMs } from './policy.ts'
 import { healthEndpoints } from './health/health.ts'
@@ -34,11 +35,6 @@ async function serveHealthWhileWaiting({ host, port }: { host: string; port: num
   const app = new Koa()
   const readiness = { required: { postgres: () => false } }
   app.use(healthEndpoints({ readiness, metrics: createMetrics(), draining: () => false }))
-  app.use((ctx) => {
-    const { status, body } = refuse.unavailable()
-    ctx.status = status
-    ctx.set('Retry-After', '1')
-    ctx.body = body
-  })
+  app.use((ctx) => sendRefusal(ctx, refuse.unavailable({ headers: { 'Retry-After': '1' } })))
   return await listen(app.callback(), { host, port, drainMs: waitingDrainMs })
 }

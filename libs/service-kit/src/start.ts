@@ -1,4 +1,5 @@
 // Separate from index.ts, so that a start need not wait for all modules.
+export { version } from '@gatehouse/runtime'
 export * from './config/configuration.ts'
 export * from './config/settings.ts'
 export { listSettings, readSettings, settings, uploadSettings, type Form, type Reader } from './config/table.ts'

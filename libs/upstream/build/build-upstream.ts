@@ -7,10 +7,7 @@ import ts from 'typescript'
 const source = resolve(import.meta.dirname, '..')
 const run = promisify(execFile)
 
-/**
- * Builds the package for services behind the gateway into `folder`: JavaScript and declarations in `folder/package`, and
- * its tarball, whose path it gives. The package depends on jose and nats and on nothing of this project.
- */
+/** JavaScript and declarations go to `folder/package`. Gives the path of the tarball. It depends on jose and nats only. */
 export async function buildUpstream(folder: string): Promise<string> {
   const output = resolve(folder, 'package')
   await rm(output, { recursive: true, force: true })

@@ -2,21 +2,14 @@ import type { Api, CallOptions } from '../api/api.ts'
 import { ApiError } from '../api/errors.ts'
 import type { ReplicatedInstance, User } from '../api/records.ts'
 import type { Session } from '../session/session.ts'
-import type { CreateRemoteApi, RemoteSessions } from './remote-sessions.ts'
-import { newRemote, originOfAddress, type RemoteInstance, type RemoteList, type StoredRemote } from './remotes.ts'
-import { createSignIns } from './sign-ins.ts'
+import { newRemote, originOfAddress, type RemoteInstance, type StoredRemote } from './remotes.ts'
+import { createSignIns, type SignInDeps } from './sign-ins.ts'
 
 export type Connections = ReturnType<typeof createConnections>
 type ConnectOptions = CallOptions & { remotePassword?: string | undefined }
 
 /** Ordered by origin. Spec: Client session behaviour, initSession. */
-export function createConnections(deps: {
-  homeApi: Pick<Api, 'call' | 'origin'>
-  remotes: RemoteList
-  sessions: RemoteSessions
-  createRemoteApi: CreateRemoteApi
-  session: Pick<Session, 'getSnapshot' | 'setUser'>
-}) {
+export function createConnections(deps: SignInDeps & { session: Pick<Session, 'getSnapshot' | 'setUser'> }) {
   const { homeApi, remotes, sessions, session } = deps
   const { subscribe, getSnapshot, find } = remotes
   const { identityOf, homeApiOf, signIn, provision } = createSignIns(deps)

@@ -18,13 +18,15 @@ type GivenPasswords = {
   isListed?: boolean
 }
 
-/** With the password that the home issues for the instance, where it issues one. federation-wire-2.md 3. */
-export function createSignIns(deps: {
+export type SignInDeps = {
   homeApi: Pick<Api, 'call' | 'origin'>
   remotes: RemoteList
   sessions: RemoteSessions
   createRemoteApi: CreateRemoteApi
-}) {
+}
+
+/** With the password that the home issues for the instance, where it issues one. federation-wire-2.md 3. */
+export function createSignIns(deps: SignInDeps) {
   const { homeApi, remotes, sessions } = deps
   const identityOf = (user: User) => federatedIdentityOf(user, hostOf(homeApi.origin))
 

@@ -51,18 +51,10 @@ const spaces = [
     primary key (channel_id, target_type, target_id)
   )`,
   'create index channel_overrides_target on channel_overrides (target_type, target_id)',
-  `create table messages (
-    id bigint primary key,
-    channel_id bigint not null references channels (id) on delete cascade,
-    author_id bigint not null references users (id) on delete cascade,
-    content text not null default '',
-    created_at timestamptz not null default now()
-  )`,
-  'create index messages_channel on messages (channel_id, id)',
-  'create index messages_author on messages (author_id)',
-  ...part('message_attachments', 'filename text not null'),
-  ...part('message_embeds', 'url text not null'),
-  ...reactions('message_reactions', 'messages'),
+  ...messagesOf('channels', 'messages'),
+  ...part('messages', 'message_attachments', 'filename text not null'),
+  ...part('messages', 'message_embeds', 'url text not null'),
+  ...reactions('messages', 'message_reactions'),
   `create table bans (
     space_id bigint not null references spaces (id) on delete cascade,
     user_id bigint not null references users (id) on delete cascade,
@@ -138,39 +130,40 @@ const directMessages = [
     primary key (channel_id, user_id)
   )`,
   'create index dm_members_user on dm_members (user_id)',
-  `create table dm_messages (
-    id bigint primary key,
-    channel_id bigint not null references dm_channels (id) on delete cascade,
-    author_id bigint not null references users (id) on delete cascade,
-    content text not null default '',
-    created_at timestamptz not null default now()
-  )`,
-  'create index dm_messages_channel on dm_messages (channel_id, id)',
-  'create index dm_messages_author on dm_messages (author_id)',
-  `create table dm_attachments (
-    id bigint primary key,
-    message_id bigint not null references dm_messages (id) on delete cascade,
-    filename text not null
-  )`,
-  'create index dm_attachments_message on dm_attachments (message_id)',
-  ...reactions('dm_reactions', 'dm_messages'),
+  ...messagesOf('dm_channels', 'dm_messages'),
+  ...part('dm_messages', 'dm_attachments', 'filename text not null'),
+  ...reactions('dm_messages', 'dm_reactions'),
 ]
 
 /** Other services fill these tables: here one transaction deletes an account. Indexes keep cascades fast. */
 export const chat = [...spaces, ...userRelations, ...directMessages]
 
-function part(table: string, column: string): string[] {
+function messagesOf(channels: string, table: string): string[] {
   return [
     `create table ${table} (
       id bigint primary key,
-      message_id bigint not null references messages (id) on delete cascade,
+      channel_id bigint not null references ${channels} (id) on delete cascade,
+      author_id bigint not null references users (id) on delete cascade,
+      content text not null default '',
+      created_at timestamptz not null default now()
+    )`,
+    `create index ${table}_channel on ${table} (channel_id, id)`,
+    `create index ${table}_author on ${table} (author_id)`,
+  ]
+}
+
+function part(messages: string, table: string, column: string): string[] {
+  return [
+    `create table ${table} (
+      id bigint primary key,
+      message_id bigint not null references ${messages} (id) on delete cascade,
       ${column}
     )`,
     `create index ${table}_message on ${table} (message_id)`,
   ]
 }
 
-function reactions(table: string, messages: string): string[] {
+function reactions(messages: string, table: string): string[] {
   return [
     `create table ${table} (
       message_id bigint not null references ${messages} (id) on delete cascade,

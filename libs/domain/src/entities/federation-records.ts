@@ -1,17 +1,17 @@
 import type { DeletionMode, KeptReceipt, OrderState, UpstreamDeletionError, registryReply } from '@gatehouse/contracts'
-import { defineEntity, p } from '@mikro-orm/core'
+import { defineEntity, p, type InferEntity } from '@mikro-orm/core'
 import type { z } from 'zod'
 import { defineTable } from './table.ts'
 
 /** Contract: 7. */
-export const FederationNonceSchema = defineTable('FederationNonce', 'federation_nonces', {
+export const FederationNonce = defineTable('FederationNonce', 'federation_nonces', {
   origin: p.text().primary(),
   nonce: p.text().primary(),
   expiresAt: p.datetime(),
 })
 
 /** Contract: 7, detached accounts. */
-export const PeerResetSchema = defineTable('PeerReset', 'peer_resets', {
+export const PeerReset = defineTable('PeerReset', 'peer_resets', {
   origin: p.text().primary(),
   host: p.text(),
   instanceId: p.text(),
@@ -23,7 +23,7 @@ export const PeerResetSchema = defineTable('PeerReset', 'peer_resets', {
 })
 
 /** One row for each peer and user. Contract: 7. */
-export const FederationDeliverySchema = defineTable('FederationDelivery', 'federation_deliveries', {
+export const FederationDelivery = defineTable('FederationDelivery', 'federation_deliveries', {
   peerId: p.bigint('string').primary(),
   userId: p.bigint('string').primary(),
   /** profileUpdatedAt when queued. */
@@ -34,7 +34,7 @@ export const FederationDeliverySchema = defineTable('FederationDelivery', 'feder
 })
 
 /** The hosts on which a native user names an account; triggers keep it. Contract: 7, profiles. */
-export const ReplicaHostSchema = defineTable('ReplicaHost', 'replica_hosts', {
+export const ReplicaHost = defineTable('ReplicaHost', 'replica_hosts', {
   /** Lower case, without port. */
   host: p.text().primary(),
   profileUpdatedAt: p.bigint('number').primary(),
@@ -42,18 +42,15 @@ export const ReplicaHostSchema = defineTable('ReplicaHost', 'replica_hosts', {
 })
 
 /** For one other instance, once. federation-wire.md 4, attach. */
-const AttachProofSchema = defineTable('AttachProof', 'attach_proofs', {
+export const AttachProof = defineTable('AttachProof', 'attach_proofs', {
   tokenHash: p.text().primary(),
   userId: p.bigint('string'),
   targetDomain: p.text(),
   expiresAt: p.datetime(),
 })
 
-export class AttachProof extends AttachProofSchema.class {}
-AttachProofSchema.setClass(AttachProof)
-
 /** Password of the user's account at another instance, encrypted. federation-wire-2.md 3.1. */
-const FederationCredentialSchema = defineTable('FederationCredential', 'federation_credentials', {
+export const FederationCredential = defineTable('FederationCredential', 'federation_credentials', {
   userId: p.bigint('string').primary(),
   origin: p.text().primary(),
   secret: p.text().hidden(),
@@ -61,11 +58,8 @@ const FederationCredentialSchema = defineTable('FederationCredential', 'federati
   provisionedAt: p.datetime().nullable(),
 })
 
-export class FederationCredential extends FederationCredentialSchema.class {}
-FederationCredentialSchema.setClass(FederationCredential)
-
 /** One for each account and instance. The tombstone keeps them. Contract: 7, Deletion orders. */
-const DeletionOrderSchema = defineEntity({
+export const DeletionOrder = defineEntity({
   name: 'DeletionOrder',
   tableName: 'deletion_orders',
   uniques: [{ name: 'deletion_orders_user_origin', properties: ['userId', 'origin'] }],
@@ -83,12 +77,10 @@ const DeletionOrderSchema = defineEntity({
     receipt: p.json<KeptReceipt>().nullable(),
   },
 })
-
-export class DeletionOrder extends DeletionOrderSchema.class {}
-DeletionOrderSchema.setClass(DeletionOrder)
+export type DeletionOrder = InferEntity<typeof DeletionOrder>
 
 /** What a further service has not yet said it has done. Contract: 5, Deletions at further services. */
-const UpstreamDeletionSchema = defineEntity({
+export const UpstreamDeletion = defineEntity({
   name: 'UpstreamDeletion',
   tableName: 'upstream_deletions',
   uniques: [{ name: 'upstream_deletions_user_upstream', properties: ['userId', 'upstream'] }],
@@ -104,11 +96,8 @@ const UpstreamDeletionSchema = defineEntity({
   },
 })
 
-export class UpstreamDeletion extends UpstreamDeletionSchema.class {}
-UpstreamDeletionSchema.setClass(UpstreamDeletion)
-
 /** Shared by all replicas. Contract: 7. */
-export const FederationLimitSchema = defineTable('FederationLimit', 'federation_limits', {
+export const FederationLimit = defineTable('FederationLimit', 'federation_limits', {
   name: p.text().primary(),
   key: p.text().primary(),
   requests: p.integer(),
@@ -116,21 +105,16 @@ export const FederationLimitSchema = defineTable('FederationLimit', 'federation_
 })
 
 /** Contract: 7, relay. */
-export const SigningNetworkSchema = defineTable('SigningNetwork', 'signing_networks', {
+export const SigningNetwork = defineTable('SigningNetwork', 'signing_networks', {
   peerId: p.bigint('string').primary(),
   network: p.text().primary(),
   endsAt: p.datetime(),
 })
 
-type Registry = z.infer<typeof registryReply>['registry']
-
-const FederationRegistrySchema = defineTable('FederationRegistry', 'federation_registries', {
+/** Contract: 7; federation-wire.md 5. */
+export const FederationRegistry = defineTable('FederationRegistry', 'federation_registries', {
   userId: p.bigint('string').primary().autoincrement(false),
-  entries: p.json().$type<Registry>(),
+  entries: p.json().$type<z.infer<typeof registryReply>['registry']>(),
   /** Milliseconds since the epoch, from the client. Only rises. */
   updatedAt: p.bigint('number'),
 })
-
-/** Contract: 7; federation-wire.md 5. */
-export class FederationRegistry extends FederationRegistrySchema.class {}
-FederationRegistrySchema.setClass(FederationRegistry)

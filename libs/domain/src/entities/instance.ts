@@ -1,7 +1,7 @@
-import { p } from '@mikro-orm/core'
+import { p, type InferEntity } from '@mikro-orm/core'
 import { defineTable } from './table.ts'
 
-const InstanceSettingsSchema = defineTable('InstanceSettings', 'instance_settings', {
+export const InstanceSettings = defineTable('InstanceSettings', 'instance_settings', {
   id: p.integer().primary().autoincrement(false),
   instanceId: p.uuid(),
   instanceName: p.text(),
@@ -24,11 +24,9 @@ const InstanceSettingsSchema = defineTable('InstanceSettings', 'instance_setting
   /** Set once, under any concurrency. */
   firstAdminId: p.bigint('string').nullable(),
 })
+export type InstanceSettings = InferEntity<typeof InstanceSettings>
 
-export class InstanceSettings extends InstanceSettingsSchema.class {}
-InstanceSettingsSchema.setClass(InstanceSettings)
-
-const AuditEntrySchema = defineTable('AuditEntry', 'audit_log', {
+export const AuditEntry = defineTable('AuditEntry', 'audit_log', {
   id: p.bigint('string').primary().autoincrement(false).defaultRaw('next_snowflake()'),
   action: p.text(),
   actorId: p.bigint('string').nullable(),
@@ -40,12 +38,10 @@ const AuditEntrySchema = defineTable('AuditEntry', 'audit_log', {
   detail: p.json<Record<string, unknown>>(),
   createdAt: p.datetime(),
 })
-
-export class AuditEntry extends AuditEntrySchema.class {}
-AuditEntrySchema.setClass(AuditEntry)
+export type AuditEntry = InferEntity<typeof AuditEntry>
 
 /** Design: invariant 2. */
-const OutboxEventSchema = defineTable('OutboxEvent', 'outbox', {
+export const OutboxEvent = defineTable('OutboxEvent', 'outbox', {
   id: p.bigint('string').primary().generated('identity'),
   eventId: p.uuid().unique('outbox_event_id_key'),
   subject: p.text(),
@@ -55,6 +51,4 @@ const OutboxEventSchema = defineTable('OutboxEvent', 'outbox', {
   /** By the database's clock. */
   createdAt: p.datetime().defaultRaw('now()'),
 })
-
-export class OutboxEvent extends OutboxEventSchema.class {}
-OutboxEventSchema.setClass(OutboxEvent)
+export type OutboxEvent = InferEntity<typeof OutboxEvent>

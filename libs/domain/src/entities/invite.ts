@@ -1,7 +1,7 @@
-import { p } from '@mikro-orm/core'
+import { p, type InferEntity } from '@mikro-orm/core'
 import { defineTable } from './table.ts'
 
-const InviteSchema = defineTable('Invite', 'invites', {
+export const Invite = defineTable('Invite', 'invites', {
   id: p.bigint('string').primary().autoincrement(false),
   token: p.text().unique(),
   name: p.text(),
@@ -13,11 +13,9 @@ const InviteSchema = defineTable('Invite', 'invites', {
   createdAt: p.datetime(),
   lastRedeemedAt: p.datetime().nullable(),
 })
+export type Invite = InferEntity<typeof Invite>
 
-export class Invite extends InviteSchema.class {}
-InviteSchema.setClass(Invite)
-
-const InviteRedemptionSchema = defineTable('InviteRedemption', 'invite_redemptions', {
+export const InviteRedemption = defineTable('InviteRedemption', 'invite_redemptions', {
   id: p.bigint('string').primary().autoincrement(false),
   inviteId: p.bigint('string'),
   /** Null without a user row. Tombstones keep it. */
@@ -25,6 +23,4 @@ const InviteRedemptionSchema = defineTable('InviteRedemption', 'invite_redemptio
   registrantUsername: p.text(),
   redeemedAt: p.datetime(),
 })
-
-export class InviteRedemption extends InviteRedemptionSchema.class {}
-InviteRedemptionSchema.setClass(InviteRedemption)
+export type InviteRedemption = InferEntity<typeof InviteRedemption>

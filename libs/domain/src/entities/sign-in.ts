@@ -2,7 +2,8 @@ import type { SignInMethod } from '@gatehouse/contracts'
 import { p } from '@mikro-orm/core'
 import { defineTable } from './table.ts'
 
-const SignInSchema = defineTable('SignIn', 'sign_ins', {
+/** Contract: 3, Sign-ins. */
+export const SignIn = defineTable('SignIn', 'sign_ins', {
   userId: p.bigint('string').primary(),
   id: p.bigint('string').primary().defaultRaw('next_snowflake()'),
   signedInAt: p.datetime(),
@@ -12,10 +13,6 @@ const SignInSchema = defineTable('SignIn', 'sign_ins', {
   /** Browser and system. Null: unknown. */
   device: p.text().nullable(),
 })
-
-/** Contract: 3, Sign-ins. */
-export class SignIn extends SignInSchema.class {}
-SignInSchema.setClass(SignIn)
 
 const PasskeySchema = defineTable('Passkey', 'passkeys', {
   id: p.bigint('string').primary().autoincrement(false),
@@ -44,7 +41,7 @@ export class Passkey extends PasskeySchema.class {
 PasskeySchema.setClass(Passkey)
 
 /** Challenges that were answered: each counts once. */
-export const PasskeyChallengeSchema = defineTable('PasskeyChallenge', 'passkey_challenges', {
+export const PasskeyChallenge = defineTable('PasskeyChallenge', 'passkey_challenges', {
   hash: p.text().primary(),
   expiresAt: p.datetime(),
 })

@@ -1,7 +1,7 @@
-import { p } from '@mikro-orm/core'
+import { p, type InferEntity } from '@mikro-orm/core'
 import { defineTable } from './table.ts'
 
-const UploadSchema = defineTable('Upload', 'uploads', {
+export const Upload = defineTable('Upload', 'uploads', {
   filename: p.text().primary(),
   /** Null: the instance's. */
   userId: p.bigint('string').nullable(),
@@ -12,15 +12,10 @@ const UploadSchema = defineTable('Upload', 'uploads', {
   claimedAt: p.datetime().nullable(),
 })
 
-export class Upload extends UploadSchema.class {}
-UploadSchema.setClass(Upload)
-
 /** Design: invariant 4. */
-const FileRemovalSchema = defineTable('FileRemoval', 'file_removals', {
+export const FileRemoval = defineTable('FileRemoval', 'file_removals', {
   id: p.bigint('string').primary().generated('identity'),
   filename: p.text(),
   createdAt: p.datetime(),
 })
-
-export class FileRemoval extends FileRemovalSchema.class {}
-FileRemovalSchema.setClass(FileRemoval)
+export type FileRemoval = InferEntity<typeof FileRemoval>

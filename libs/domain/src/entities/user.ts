@@ -57,13 +57,9 @@ const UserSchema = defineTable('User', 'users', {
   createdAt: p.datetime(),
 })
 
-export type StubUpgrade = {
-  passwordHash: string
-  username: string
-  homeUserId: string | null
-  displayName: string | null
-  avatarColor: AvatarColor
-}
+export type StubUpgrade = { avatarColor: AvatarColor } & Required<
+  Pick<User, 'passwordHash' | 'username' | 'homeUserId' | 'displayName'>
+>
 
 /** The setting requireSecondFactorForAdmins. */
 export type SecondFactorDemand = { ofAdmins: boolean }
@@ -208,7 +204,7 @@ function set(user: User, columns: Partial<User>): void {
 }
 
 /** Triggers keep the rows. Null: changed since the last version was given. docs/decisions/account-versions.md */
-export const AccountVersionSchema = defineTable('AccountVersion', 'account_versions', {
+export const AccountVersion = defineTable('AccountVersion', 'account_versions', {
   userId: p.bigint('string').primary().autoincrement(false),
   version: p.bigint('number').nullable().unique(),
 })

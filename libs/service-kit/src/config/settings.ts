@@ -6,8 +6,6 @@ import type { CallerKeys } from '@gatehouse/auth'
 import { ConfigurationError } from './configuration.ts'
 import type { Given } from './table.ts'
 
-export { version } from '@gatehouse/runtime'
-
 export type ListenConfig = { host: string; port: number; drainMs?: number }
 export type ServiceConfig = ListenConfig & { callerKeys: CallerKeys }
 

@@ -1,5 +1,6 @@
 import { refuse, withTimeout } from '@gatehouse/runtime'
 import type { Middleware } from 'koa'
+import { sendRefusal } from '../http/request-state.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Resources } from '../resources/open-resources.ts'
 
@@ -23,10 +24,7 @@ export function healthEndpoints(deps: { readiness: Readiness; metrics: Metrics; 
     if (!paths.has(ctx.path)) {
       await next()
     } else if (!['GET', 'HEAD'].includes(ctx.method)) {
-      const { status, body } = refuse.method_not_allowed()
-      ctx.status = status
-      ctx.set('Allow', 'GET, HEAD')
-      ctx.body = body
+      sendRefusal(ctx, refuse.method_not_allowed({ headers: { Allow: 'GET, HEAD' } }))
     } else if (ctx.path === '/healthz') {
       ctx.body = { status: 'ok' }
     } else if (ctx.path === '/readyz') {

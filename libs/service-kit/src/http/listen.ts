@@ -59,15 +59,10 @@ async function bind(server: Server, { host, port, portVariable = 'PORT' }: Liste
 }
 
 /** Node tells neither which connections are idle nor which are upgraded. */
-type Connections = {
-  readonly open: ReadonlySet<Socket>
-  /** True for an unanswered request and for an upgraded connection. */
-  isBusy(socket: Socket): boolean
-  unsent(): ServerResponse[]
-}
+type Connections = ReturnType<typeof trackConnections>
 
 /** Must be called before the server accepts connections. */
-function trackConnections(server: Server, { upgrades }: Pick<ListenOptions, 'upgrades'>): Connections {
+function trackConnections(server: Server, { upgrades }: Pick<ListenOptions, 'upgrades'>) {
   const open = new Set<Socket>()
   const upgraded = new WeakSet<object>()
   const latest = new WeakMap<Socket, ServerResponse>()
@@ -86,8 +81,9 @@ function trackConnections(server: Server, { upgrades }: Pick<ListenOptions, 'upg
   const hasUnsent = (socket: Socket): boolean => latest.get(socket)?.writableFinished === false
   return {
     open,
-    isBusy: (socket) => upgraded.has(socket) || hasUnsent(socket),
-    unsent: () => [...open].filter(hasUnsent).flatMap((socket) => latest.get(socket) ?? []),
+    /** True for an unanswered request and for an upgraded connection. */
+    isBusy: (socket: Socket): boolean => upgraded.has(socket) || hasUnsent(socket),
+    unsent: (): ServerResponse[] => [...open].filter(hasUnsent).flatMap((socket) => latest.get(socket) ?? []),
   }
 }
 

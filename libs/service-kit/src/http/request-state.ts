@@ -1,7 +1,7 @@
 import { callerHeader, type Caller, type CallerVerifier } from '@gatehouse/auth'
 import type { Endpoint, UpstreamRight } from '@gatehouse/contracts'
 import { operator, type ActingAdmin } from '@gatehouse/domain'
-import { refuse, type Clock, type Random } from '@gatehouse/runtime'
+import { refuse, type Clock, type Random, type Refusal } from '@gatehouse/runtime'
 import type Router from '@koa/router'
 import type { Middleware, ParameterizedContext } from 'koa'
 import { z } from 'zod'
@@ -18,6 +18,12 @@ export function acceptRequestId(brought: string | string[] | undefined, random: 
 }
 
 export const requestIdOf = (ctx: WithState): string => ctx.state.requestId
+
+export function sendRefusal(ctx: ParameterizedContext, { status, headers, body }: Refusal): void {
+  ctx.status = status
+  ctx.set(headers)
+  ctx.body = body
+}
 
 /** Below it are the endpoints of upstreams, and no others. */
 const upstreamPaths = '/api/upstream/'
@@ -54,12 +60,6 @@ export function requireRight(ctx: WithState, right: UpstreamRight | undefined): 
   const { upstream } = ctx.state.caller
   if (!upstream) throw refuse.statement_invalid()
   if (!right || !upstream.rights.includes(right)) throw refuse.right_missing()
-}
-
-/** Runs before the input is parsed. Throws unauthorized or admin_required. Spec: Bearer tokens, admin routes. */
-export const adminsOnly: Middleware<AppState> = async (ctx, next) => {
-  requireAdmin(ctx)
-  await next()
 }
 
 /** Throws not_found. */

@@ -7,7 +7,7 @@ import type Router from '@koa/router'
 import { healthEndpoints, resourceReadiness, type Readiness, type Check } from '../health/health.ts'
 import { createRequestSampler, type Log } from '../log/log.ts'
 import { asRefusal } from './input.ts'
-import { acceptRequestId, requestIdHeader, requireCaller, type AppState } from './request-state.ts'
+import { acceptRequestId, requestIdHeader, requireCaller, sendRefusal, type AppState } from './request-state.ts'
 import type { Context, Resources } from '../resources/open-resources.ts'
 import { listen, type Lifecycle, type ListenOptions, type Listening } from './listen.ts'
 
@@ -82,9 +82,7 @@ export function handleErrors({ log }: { log: Log }): Middleware<AppState> {
       const { refusal, fault } = toErrorResponse(asRefusal(err))
       answered.publish({ route: `${ctx.method} ${String((ctx as Routed)._matchedRoute)}`, code: refusal.code })
       if (fault) log.error({ err, requestId: ctx.state.requestId, path: ctx.path }, 'request failed')
-      ctx.status = refusal.status
-      for (const [name, value] of Object.entries(refusal.headers)) ctx.set(name, value)
-      ctx.body = refusal.body
+      sendRefusal(ctx, refusal)
     }
   }
 }

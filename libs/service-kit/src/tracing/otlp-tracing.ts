@@ -1,12 +1,12 @@
-import type { Span, SpanAttributes, SpanKind, Tracing } from '@gatehouse/runtime'
+import { systemTimer, type Span, type SpanAttributes, type SpanKind, type Tracing } from '@gatehouse/runtime'
 import { DiagLogLevel, ROOT_CONTEXT, SpanKind as OtelKind, SpanStatusCode, diag, trace } from '@opentelemetry/api'
 import type { SpanContext, Tracer } from '@opentelemetry/api'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import { BatchSpanProcessor, ParentBasedSampler } from '@opentelemetry/sdk-trace'
 import { TraceIdRatioBasedSampler, TracerProvider } from '@opentelemetry/sdk-trace'
-import type { Log } from '../log/log.ts'
-import { exportComplaintMs, exportDelayMs, exportTimeoutMs } from '../policy.ts'
+import { OccasionalLog, type Log } from '../log/log.ts'
+import { exportDelayMs, exportTimeoutMs } from '../policy.ts'
 
 /** The base URL of an OTLP receiver over HTTP, and the share of traces that are recorded, from 0 to 1. */
 export type TracingOptions = { endpoint: string; share: number }
@@ -14,7 +14,9 @@ export type OpenTracing = Tracing & AsyncDisposable
 
 /** Spans that cannot be sent are dropped. */
 export function createOtlpTracing(name: string, { endpoint, share }: TracingOptions, log: Log): OpenTracing {
-  const report = createReporter(log)
+  const occasional = new OccasionalLog({ log, timer: systemTimer })
+  const complaint = 'traces cannot be exported; check OTEL_EXPORTER_OTLP_ENDPOINT'
+  const report = (message: string): void => occasional.warn('export', { reason: message.slice(0, 300) }, complaint)
   const ignore = (): void => undefined
   diag.setLogger(
     { error: report, warn: report, info: ignore, debug: ignore, verbose: ignore },
@@ -69,13 +71,4 @@ export function parseTraceparent(text: string | undefined): SpanContext | undefi
   const [, traceId, spanId, flags] = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/.exec(text ?? '') ?? []
   if (!traceId || !spanId || !flags || /^0+$/.test(traceId) || /^0+$/.test(spanId)) return undefined
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote: true }
-}
-
-function createReporter(log: Log): (message: string) => void {
-  let nextMs = 0
-  return (message) => {
-    if (performance.now() < nextMs) return
-    nextMs = performance.now() + exportComplaintMs
-    log.warn({ reason: message.slice(0, 300) }, 'traces cannot be exported; check OTEL_EXPORTER_OTLP_ENDPOINT')
-  }
 }
