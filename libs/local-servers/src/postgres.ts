@@ -120,9 +120,7 @@ function readPostmasterPid(data: string): number {
 }
 
 /** Committed data survive `kill()`. fsync is off: a crash of the machine may lose them. */
-export async function startEphemeralPostgres(
-  options: { settings?: Record<string, string> } = {},
-): Promise<LocalServer> {
+export async function startEphemeralPostgres(options: { settings?: Record<string, string> } = {}) {
   await using opening = new AsyncDisposableStack()
   const folder = opening.adopt(await createScratchFolder('postgres'), removeFolder)
   const data = join(folder, 'data')

@@ -1,15 +1,17 @@
 import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
-import { closeSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import getPort, { portNumbers } from 'get-port'
+import { requireProgram, type programs } from './find-program.js'
 import { ManagedProcess, type ProcessOptions } from './managed-process.ts'
+import { createScratchFolder, removeFolder } from './watchdog.ts'
 
 export type Command = { file: string; args: string[]; uid?: number; gid?: number }
 
-export type ServerProgram = Pick<
+type ServerProgram = Pick<
   ProcessOptions,
   'name' | 'prepare' | 'onSpawned' | 'stopSignal' | 'discardSignal' | 'restarts'
 > & {
@@ -88,6 +90,32 @@ export async function startServer(program: ServerProgram): Promise<LocalServer> 
       await pause(retryDelayMs)
     }
   }
+}
+
+type Places = { folder: string; configFile: string }
+type ConfiguredServer = Pick<ServerProgram, 'url' | 'isReady' | 'port'> & {
+  program: keyof typeof programs
+  /** Without it the server has one of its own, which goes with it. */
+  folder?: string
+  /** The content of `configFile`. */
+  config: (port: number, folder: string) => string
+  args: (port: number, places: Places) => string[]
+}
+
+/** A program of the system, whose configuration is written at each start. */
+export async function startConfiguredServer(server: ConfiguredServer): Promise<LocalServer> {
+  const { program: name, folder: kept, config, args, url, isReady, port } = server
+  const file = requireProgram(name)
+  await using opening = new AsyncDisposableStack()
+  const folder = kept ?? opening.adopt(await createScratchFolder(name), removeFolder)
+  mkdirSync(folder, { recursive: true })
+  const configFile = join(folder, 'server.conf')
+  const command = (port: number) => {
+    writeFileSync(configFile, config(port, folder))
+    return { file, args: args(port, { folder, configFile }) }
+  }
+  const signals = { stopSignal: 'SIGTERM', discardSignal: kept === undefined ? 'SIGKILL' : 'SIGTERM' } as const
+  return await startServer({ name, folder, command, url, isReady, port, ...signals, resources: opening.move() })
 }
 
 /** `preferred` where it is free, else a random one: test files search at the same time. */
