@@ -87,13 +87,6 @@ type StoppedInstance = OpenInstance & {
   keepSecrets: ((secrets: KeptSecrets) => Promise<void>) | null
 }
 
-/** With its uploads. Throws as `openPresentDatabase` does. */
-export async function openPresentInstance(environment: Environment): Promise<OpenInstance> {
-  if (isDistributed(environment) && !namesUploads(environment))
-    throw new CommandFailure('usage', 'UPLOAD_DIR: name the folder of the uploads, or set UPLOAD_STORE')
-  return await openPresentDatabase(environment)
-}
-
 /** Through the socket while an embedded instance runs. Throws CommandFailure and InstanceUnreachable. */
 export async function openPresentDatabase(environment: Environment): Promise<OpenInstance> {
   const nothingToClose = { [Symbol.asyncDispose]: async () => undefined }

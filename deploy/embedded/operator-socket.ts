@@ -31,12 +31,7 @@ export async function openOperatorSocket(options: Options): Promise<AsyncDisposa
   await rm(path, { force: true }) // left by a process that was killed
   await listenPrivately(server, path)
   await chmod(path, 0o600)
-  return {
-    [Symbol.asyncDispose]: async () => {
-      server.closeIdleConnections()
-      await new Promise<void>((resolve) => void server.close(() => resolve()))
-    },
-  }
+  return server
 }
 
 /** A later chmod would leave a moment in which others can connect. */

@@ -4,8 +4,6 @@ import { root } from '../setup/project.js'
 
 const limitMs = 60_000
 
-type AuditResult = { outcome: 'clean' | 'advisories' | 'unanswered'; lines: string[] }
-
 type Report = {
   vulnerabilities?: Record<string, { severity?: string; range?: string; fixAvailable?: unknown }>
   metadata?: { vulnerabilities?: Record<string, number> }
@@ -19,7 +17,7 @@ const failing = ['high', 'critical']
 const exitCodes = { clean: 0, advisories: 1, unanswered: 2 } as const
 
 /** The registry's error takes the place of the report. */
-export function readAudit(output: string): AuditResult {
+export function readAudit(output: string): { outcome: keyof typeof exitCodes; lines: string[] } {
   const report = parse(output)
   if (!report?.metadata?.vulnerabilities || !report.vulnerabilities) {
     const reason = report?.message ?? report?.error?.summary ?? 'no report'

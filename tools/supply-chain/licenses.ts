@@ -6,7 +6,6 @@ import { reportFault, writePage } from '../write-page.ts'
 
 type LockedPackage = { name: string; version: string; license: string; isDelivered: boolean }
 
-type Lock = { packages: Record<string, LockEntry> }
 type LockEntry = { version?: string; license?: string; link?: boolean; dev?: boolean; devOptional?: boolean }
 
 /** Free use, as a service too, with nothing to do but naming them. The LGPL is that of libvips, a library of its own. */
@@ -26,7 +25,7 @@ const acceptedLicenses: ReadonlySet<string> = new Set([
 ])
 
 export function readLock(text: string): LockedPackage[] {
-  const { packages } = JSON.parse(text) as Lock
+  const { packages } = JSON.parse(text) as { packages: Record<string, LockEntry> }
   const found = new Map<string, LockedPackage>()
   for (const [path, entry] of Object.entries(packages)) {
     const name = /(?<=node_modules\/)(?!.*node_modules\/).+/.exec(path)?.[0]

@@ -7,13 +7,13 @@ import { writeArchive } from '../archive/write-archive.ts'
 import { cannotRead, CommandFailure } from '../failure.ts'
 import {
   isDistributed,
-  openPresentInstance,
+  namesUploads,
+  openPresentDatabase,
   openStoppedInstance,
   readDistributed,
   requireInstance,
 } from '../instance.ts'
-import { readSecretLine, record } from '../invocation.ts'
-import type { Define, DefineGroup, Invocation, Result } from '../invocation.ts'
+import { readSecretLine, record, type Define, type DefineGroup, type Invocation, type Result } from '../invocation.ts'
 import { openScratchFolder } from '../unfinished.ts'
 
 type SecretOptions = { secrets?: string; passphraseFile?: string }
@@ -22,11 +22,8 @@ type SecretOptions = { secrets?: string; passphraseFile?: string }
 export function defineBackupCommands(define: Define, group: DefineGroup): void {
   const passphrase = '--passphrase-file <file>'
   const opener = 'opens that file; - reads standard input'
-  define(
-    'backup',
-    'Writes one consistent archive of the database and the uploads, also while the instance runs',
-    runBackup,
-  )
+  const backup = 'Writes one consistent archive of the database and the uploads, also while the instance runs'
+  define('backup', backup, runBackup)
     .argument('<archive>', 'the file to write; it holds password hashes and the secrets of peers')
     .option('--secrets <file>', 'writes the signing secrets too, into this file apart')
     .option(passphrase, 'encrypts that file; - reads standard input')
@@ -58,7 +55,9 @@ async function readPassphrase({ terminal }: Invocation, { passphraseFile }: Secr
 async function runBackup(invocation: Invocation, options: SecretOptions, file: string): Promise<Result> {
   const { environment, now, progress } = invocation
   const passphrase = await readPassphrase(invocation, options)
-  await using instance = await openPresentInstance(environment)
+  if (isDistributed(environment) && !namesUploads(environment))
+    throw new CommandFailure('usage', 'UPLOAD_DIR: name the folder of the uploads, or set UPLOAD_STORE')
+  await using instance = await openPresentDatabase(environment)
   if (options.secrets !== undefined) {
     const missing = 'JWT_SECRET, INTERNAL_SECRET and ENCRYPTION_SECRET are not all in this environment'
     if (!instance.secrets) throw new CommandFailure('usage', `${missing}: leave --secrets out`)

@@ -31,18 +31,15 @@ const dayMs = 24 * 60 * 60 * 1000
 
 /** `check`: what an operator would look at after a change. docs/operators.md, "Command line". */
 export function defineCheckCommand(define: Define): void {
-  define(
-    'check',
-    'Looks at configuration, connections, pending migrations, clock, uploads, certificate and the own origin',
-    async (invocation) => {
-      const checks = await checkAll(invocation)
-      const isHealthy = checks.every(({ ok }) => ok !== false)
-      const rows = checks.map(({ check, ok, detail }) => [ok ? 'ok' : ok === null ? 'skipped' : 'WRONG', check, detail])
-      const result = { json: { ok: isHealthy, checks }, text: table(['', 'check', ''], rows) }
-      if (isHealthy) return result
-      throw new UnhealthyInstance(result)
-    },
-  )
+  const subjects = 'configuration, connections, pending migrations, clock, uploads, certificate and the own origin'
+  define('check', `Looks at ${subjects}`, async (invocation) => {
+    const checks = await checkAll(invocation)
+    const isHealthy = checks.every(({ ok }) => ok !== false)
+    const rows = checks.map(({ check, ok, detail }) => [ok ? 'ok' : ok === null ? 'skipped' : 'WRONG', check, detail])
+    const result = { json: { ok: isHealthy, checks }, text: table(['', 'check', ''], rows) }
+    if (isHealthy) return result
+    throw new UnhealthyInstance(result)
+  })
 }
 
 /** What was found is printed too. */

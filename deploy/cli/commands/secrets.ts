@@ -29,11 +29,8 @@ const everything: readonly (StoredTexts & { contextOf: (row: Row) => string })[]
 
 /** `keys`, for secrets that deploy/make-secrets.sh did not make, and `encrypt`. docs/operators.md, "Rotating secrets". */
 export function defineSecretCommands(define: Define): void {
-  define(
-    'keys',
-    'Prints CALLER_KEYS for the INTERNAL_SECRET, INTERNAL_SECRET_PREVIOUS and OPERATOR_SECRET given',
-    printKeys,
-  )
+  const keys = 'Prints CALLER_KEYS for the INTERNAL_SECRET, INTERNAL_SECRET_PREVIOUS and OPERATOR_SECRET given'
+  define('keys', keys, printKeys)
   define(
     'encrypt',
     'Encrypts with ENCRYPTION_SECRET what previous ones encrypted, and what release 0.2.0 stored in plain. Run it once no process of that release runs',

@@ -26,25 +26,21 @@ export function defineUserCommands(group: DefineGroup): void {
   define('make-admin <user>', 'Gives the role of an admin', setRole(true))
   define('remove-admin <user>', 'Takes the role of an admin away', setRole(false))
   define('reset-password <user>', 'Gives a temporary password, ends all sessions', resetPassword)
-  define(
-    'recovery-link <user>',
-    'A link by which the person chooses a new password; nothing changes until it is used',
-    createRecoveryLink,
-  )
+  const link = 'A link by which the person chooses a new password; nothing changes until it is used'
+  define('recovery-link <user>', link, createRecoveryLink)
+  const suspend = (invocation: Invocation, { reason }: { reason?: string }, ...names: string[]) =>
+    changeEach(invocation, names, { change: (id) => suspensionOf(id, reason), now: 'is suspended' })
   const reason = ['--reason <text>', 'what the person reads at the login'] as const
-  define('suspend <users...>', 'Ends all sessions and refuses logins until unsuspend', suspendUsers).option(...reason)
-  define('unsuspend <users...>', 'Takes logins again', (invocation, _options, ...names) => {
-    const unsuspend = (id: string): OperatorCall => ({ endpoint: 'unsuspendUser', params: { id } })
-    return changeEach(invocation, names, { change: unsuspend, now: 'can log in again' })
-  })
-  define(
-    'remove-second-factor <user>',
-    'Turns off the second factor of who has lost it; the password stays',
-    changeOne('removeSecondFactor', {
-      asks: ({ username }) => `From now on the password alone signs ${username} in.`,
-      tell: ({ username }) => `${username} has no second factor any more`,
-    }),
+  define('suspend <users...>', 'Ends all sessions and refuses logins until unsuspend', suspend).option(...reason)
+  const unsuspension = (id: string): OperatorCall => ({ endpoint: 'unsuspendUser', params: { id } })
+  define('unsuspend <users...>', 'Takes logins again', (invocation, _options, ...names) =>
+    changeEach(invocation, names, { change: unsuspension, now: 'can log in again' }),
   )
+  const removal = changeOne('removeSecondFactor', {
+    asks: ({ username }) => `From now on the password alone signs ${username} in.`,
+    tell: ({ username }) => `${username} has no second factor any more`,
+  })
+  define('remove-second-factor <user>', 'Turns off the second factor of who has lost it; the password stays', removal)
   const deleteUser = changeOne('deleteUser', {
     asks: ({ id, username }) => `The account ${username} (${id}) is deleted with all that it wrote.`,
     tell: ({ id, username }) => `${username} (${id}) is deleted`,
@@ -77,9 +73,7 @@ function changeOne(endpoint: string, { asks, tell }: Change) {
   }
 }
 
-type ListOptions = Record<string, string | boolean | undefined>
-
-async function listUsers({ call }: Invocation, options: ListOptions): Promise<Result> {
+async function listUsers({ call }: Invocation, options: Record<string, string | boolean | undefined>): Promise<Result> {
   const { query: q, home: homeInstance, deleted: showDeleted, ...others } = options
   const asked = Object.entries({ q, homeInstance, showDeleted, ...others, pageSize: 100 })
   const query = Object.fromEntries(asked.filter(([, value]) => value != null)) as Record<string, string>
@@ -142,12 +136,6 @@ async function createRecoveryLink(invocation: Invocation, _options: object, name
   const reply = await invocation.call({ endpoint: 'createRecoveryLink', params: { id } })
   const expires = formatTime(reply['expiresAt'])
   return { json: { id, username, ...reply }, text: record({ link: reply['url'], 'expires (UTC)': expires }) }
-}
-
-type Suspension = { reason?: string }
-
-function suspendUsers(invocation: Invocation, { reason }: Suspension, ...names: string[]): Promise<Result> {
-  return changeEach(invocation, names, { change: (id) => suspensionOf(id, reason), now: 'is suspended' })
 }
 
 type Each = { change: (id: string) => OperatorCall; now: string }

@@ -55,18 +55,18 @@ export async function importTable(context: ImportContext, from: string, table: T
     if (read % 100_000 === 0) progress(`${to}: ${read} rows`)
     const mapped = map(row)
     if (mapped === null) continue
-    report.read(to)
+    report.count(to, 'read')
     if (typeof mapped === 'string') {
       report.skip(to, nameOf(row), mapped)
       continue
     }
     const keys = unique.map((columns) => columns.map((column) => mapped[column]).join(' '))
     if (keys.some((key, index) => seen[index]?.has(key))) {
-      report.double(to)
+      report.count(to, 'doubles')
       continue
     }
     keys.forEach((key, index) => seen[index]?.add(key))
-    report.imported(to)
+    report.count(to, 'imported')
     await inserter.add(mapped)
   }
   await inserter.flush()
@@ -126,9 +126,7 @@ export function createReport() {
     report,
     tell,
     note: (line: string) => void report.told.push(printable(line).slice(0, 500)),
-    read: (table: string) => void (countsOf(table).read += 1),
-    imported: (table: string) => void (countsOf(table).imported += 1),
-    double: (table: string) => void (countsOf(table).doubles += 1),
+    count: (table: string, what: 'read' | 'imported' | 'doubles') => void (countsOf(table)[what] += 1),
     skip: (table: string, id: unknown, why: string) => {
       countsOf(table).skipped += 1
       tell(table, id, `${why}, skipped`)

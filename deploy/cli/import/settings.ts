@@ -7,7 +7,7 @@ const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 export async function importSettings({ source, client, report }: ImportContext): Promise<void> {
   const [row] = source.rows('instance_settings')
   if (!row) return report.note('the database has no settings: those of this instance stay')
-  report.read('instance_settings')
+  report.count('instance_settings', 'read')
   const instanceId = readText(row['instance_id'])
   const isKnown = instanceId !== null && uuidPattern.test(instanceId)
   if (!isKnown)
@@ -29,7 +29,7 @@ export async function importSettings({ source, client, report }: ImportContext):
       (readInteger(row['auto_accept_peering']) ?? 1n) !== 0n,
     ],
   )
-  report.imported('instance_settings')
+  report.count('instance_settings', 'imported')
 }
 
 /** The account after which no registration becomes admin, and ids that this instance could meet again. */

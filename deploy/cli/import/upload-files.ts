@@ -44,7 +44,9 @@ export async function importFiles(context: ImportContext, { from, to, images }: 
 type Picture = { path: string; to: string; images: ImageConverter; owner: Owner }
 
 async function convertPicture(context: ImportContext, { path, to, images, owner }: Picture): Promise<boolean> {
-  const filename = `${nameOf(path, owner)}.webp`
+  // The same in each run: what a killed one left is replaced by the next.
+  const hash = createHash('sha256').update(`${owner.userId} ${owner.column} ${path}`).digest('hex')
+  const filename = `${hash.slice(0, 32)}.webp`
   const target = join(to, filename)
   let size: number
   try {
@@ -62,11 +64,6 @@ async function convertPicture(context: ImportContext, { path, to, images, owner 
   // The column is one of two of this program.
   await context.client.query(`update users set ${owner.column} = $1 where id = $2`, [filename, owner.userId])
   return true
-}
-
-/** The same in each run: what a killed one left is replaced by the next. */
-function nameOf(path: string, { userId, column }: Owner): string {
-  return createHash('sha256').update(`${userId} ${column} ${path}`).digest('hex').slice(0, 32)
 }
 
 async function copyAttachment(path: string, target: string): Promise<number> {

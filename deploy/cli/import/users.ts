@@ -20,7 +20,7 @@ export async function importUsers(context: ImportContext): Promise<void> {
   const { report, source, client } = context
   const users = new Map<string, User>()
   for (const row of source.rows('users')) {
-    report.read('users')
+    report.count('users', 'read')
     const id = readId(row['id'])
     if (id === null || users.has(id)) report.skip('users', readText(row['id']), 'its id is no number of this kind')
     else users.set(id, readUser(context, id, row))
@@ -30,7 +30,7 @@ export async function importUsers(context: ImportContext): Promise<void> {
   const inserter = insertInto(client, 'users')
   for (const { created, isExact: _, ...user } of users.values()) {
     await inserter.add({ ...user, created_at: timestamp(created) })
-    report.imported('users')
+    report.count('users', 'imported')
     context.users.add(user.id)
     if (!user.is_deleted) context.liveUsers.add(user.id)
   }
