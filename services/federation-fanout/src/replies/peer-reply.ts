@@ -7,14 +7,9 @@ import { policy } from '../policy.ts'
 
 /** Never the secret. Contract: 7. */
 export function peerReply(peer: Peer): PeerReply {
+  const { id, origin, status, reason = null, instanceName = null, instanceId = null } = peer
   return {
-    id: peer.id,
-    origin: peer.origin,
-    status: peer.status,
-    reason: peer.reason ?? null,
-    statusReason: peer.reason ? peerReasons[peer.reason] : null,
-    instanceName: peer.instanceName ?? null,
-    instanceId: peer.instanceId ?? null,
+    ...{ id, origin, status, reason, statusReason: reason && peerReasons[reason], instanceName, instanceId },
     createdAt: peer.createdAt.getTime(),
     activatedAt: peer.activatedAt?.getTime() ?? null,
     revokedAt: peer.revokedAt?.getTime() ?? null,

@@ -12,8 +12,7 @@ import { answerSync } from '../relay/native-profiles.ts'
 import { relayEvents } from '../relay/receive-events.ts'
 import { createRelayAdmission } from '../requests/admit-relay.ts'
 import { parseBatch, readRawBody } from '../requests/raw-body.ts'
-import { answerSigned, limitPeer, oneAtATime, requirePeer } from '../requests/require-peer.ts'
-import { signedInput, signerOf } from '../requests/require-peer.ts'
+import { answerSigned, limitPeer, oneAtATime, requirePeer, signedInput, signerOf } from '../requests/require-peer.ts'
 
 /** Contract: 7; federation-wire.md 3, 4. */
 export function signedRoutes(deps: Deps): Router {

@@ -16,16 +16,10 @@ export async function listAudit(em: EntityManager, query: z.infer<typeof auditQu
   if (after) where.push({ id: { $gte: firstIdOf(startOfDay(after).getTime()) } })
   if (before) where.push({ id: { $lt: firstIdOf(startOfDay(before).getTime() + dayMs) } })
   const { rows, nextCursor } = await findPage(em, AuditEntry, { where: { $and: where }, limit, cursor })
-  const entries = rows.map(({ id, action, targetType, detail, ...entry }) => ({
-    id,
-    action,
-    actorId: entry.actorId ?? null,
-    actorUsername: entry.actorUsername ?? null,
-    targetType,
-    targetId: entry.targetId ?? null,
-    targetName: entry.targetName ?? null,
-    detail,
-    createdAt: entry.createdAt.getTime(),
-  }))
+  const entries = rows.map(({ actorId = null, actorUsername = null, targetId = null, targetName = null, ...entry }) => {
+    const { id, action, targetType, detail, createdAt } = entry
+    const target = { targetType, targetId, targetName }
+    return { id, action, actorId, actorUsername, ...target, detail, createdAt: createdAt.getTime() }
+  })
   return { entries, nextCursor }
 }

@@ -29,10 +29,7 @@ export async function listUsers(em: EntityManager, query: UsersQuery) {
 }
 
 /** One read of the index of names is the total and the page: for a page in order the planner may read all accounts instead, when it takes a rare text for a frequent one. */
-async function findMatching(
-  em: EntityManager,
-  where: FilterQuery<User>,
-): Promise<Total & { matching: FilterQuery<User> }> {
+async function findMatching(em: EntityManager, where: FilterQuery<User>) {
   const { sql, values } = statementOf(em, 'u.id', where)
   const rows = await em.execute<{ id: string }[]>(`${sql} limit ${exactTotal + 1}`, values)
   if (rows.length > exactTotal) return { matching: where, ...(await estimateUsers(em, where)) }

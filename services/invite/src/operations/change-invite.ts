@@ -10,11 +10,7 @@ import type { ChangeDeps } from '../deps.ts'
 import { policy } from '../policy.ts'
 
 /** Throws as `assertCallerCurrent` does. Design: invariant 1. */
-export async function actAsAdmin<T>(
-  { orm }: Pick<ChangeDeps, 'orm'>,
-  admin: ActingAdmin,
-  act: (em: EntityManager) => Promise<T>,
-): Promise<T> {
+export async function actAsAdmin<T>({ orm }: ChangeDeps, admin: ActingAdmin, act: (em: EntityManager) => Promise<T>) {
   return await transaction(orm, async (em) => {
     await assertCallerCurrent(em, admin, { admin: true })
     return await act(em)
@@ -99,10 +95,7 @@ export async function deleteInvite(deps: ChangeDeps, target: Target): Promise<vo
   })
 }
 
-/**
- * A revoked invite gets a fresh token: its link stays unusable. Throws invite_unknown, invite_active, invite_still_ended,
- * no_free_token. Spec: Invite status; Contract: 4, reinstate.
- */
+/** A revoked invite gets a fresh token: its link stays unusable. Spec: Invite status; Contract: 4, reinstate. */
 export async function reinstateInvite(deps: ChangeDeps, { change, ...target }: Target & { change: Limits }) {
   return await withFreshToken(deps, async (freshToken) => {
     let tokenRotated = false

@@ -3,7 +3,7 @@ import { abortable } from '@gatehouse/runtime'
 import type { OperationContext } from '../context.ts'
 import type { SessionNode } from '../nodes/session-node.ts'
 import { policy } from '../policy.ts'
-import type { LocalUser, SessionRegistry } from '../sessions/session-registry.ts'
+import { idsOf, type LocalUser, type SessionRegistry } from '../sessions/session-registry.ts'
 import { createVisibleUsers, type VisibleUsers } from './audience.ts'
 import type { PresenceFeed, RemotePresences } from './presence-feed.ts'
 import { createPresenceTracker, isIdle, needsWrite, type PresenceEvent, type PresenceState } from './presence-state.ts'
@@ -211,7 +211,6 @@ export function createPresenceReconciler(deps: ReconcilerDeps) {
   }
 }
 
-const idsOf = (users: readonly LocalUser[]) => users.map(({ id }) => id)
 const isPresent = ({ desired, offlineAfter }: PresenceState) => desired === 'online' && offlineAfter === undefined
 const isLeaving = (state: PresenceState) => state.desired === 'offline' && needsWrite(state)
 

@@ -53,8 +53,6 @@ export const needsWrite = (state: PresenceState) => state.desired !== state.reco
 
 export const isIdle = ({ desired, recorded }: PresenceState) => desired === 'offline' && recorded === 'offline'
 
-export type PresenceTracker = ReturnType<typeof createPresenceTracker>
-
 /** Idle users take no memory. */
 export function createPresenceTracker(
   { timer, timings }: Pick<OperationContext, 'timer' | 'timings'>,

@@ -37,7 +37,7 @@ function invert(linkedTo: Audience['linkedTo']): Map<string, string[]> {
   return inverted
 }
 
-type Told = { frames: PresenceFrames; own: VisibleChange | undefined; linked: readonly string[] }
+type Told = { frames: ReturnType<typeof presenceFrames>; own: VisibleChange | undefined; linked: readonly string[] }
 
 /** An own change is left out that `ready` tells, or that an open socket contradicts. */
 function partsFor({ phase, watched }: AuthenticatedSocket, { frames, own, linked }: Told): Buffer[] {
@@ -93,8 +93,6 @@ function append<Value>(lists: Map<string, Value[]>, key: string, value: Value): 
 
 type Range = { from: number; to: number }
 type Encoded = { bytes: Buffer; rangesOf: ReadonlyMap<string, readonly Range[]> }
-
-type PresenceFrames = ReturnType<typeof presenceFrames>
 
 /** Encoded once for all sockets. */
 function presenceFrames(changes: readonly VisibleChange[]) {

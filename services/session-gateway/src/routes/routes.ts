@@ -10,9 +10,7 @@ type Deps = Pick<OperationContext, 'orm'> & { remotePresences: RemotePresences; 
 
 /** Contract: 3, sockets; 3, upstreams. */
 export function addRoutes(router: Router<AppState>, deps: Deps): void {
-  router.get(endpoints.listSockets.path, async (ctx) => {
-    ctx.body = await deps.socketLists.list(requireUser(ctx).userId, requestIdOf(ctx))
-  })
+  answer(router, endpoints.listSockets, (_, ctx) => deps.socketLists.list(requireUser(ctx).userId, requestIdOf(ctx)))
   answer(router, endpoints.readPresences, async ({ ids }) => ({ presences: await readPresences(deps, ids) }))
 }
 

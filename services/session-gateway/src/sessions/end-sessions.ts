@@ -4,7 +4,7 @@ import { bigintArray, read, readAccountStates } from '@gatehouse/database'
 import { closeSocket, type RefusalDeps } from '../connection/close-sockets.ts'
 import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
-import { isEndedBy, type LocalUser, type SessionEnding, type SessionRegistry } from './session-registry.ts'
+import { idsOf, isEndedBy, type LocalUser, type SessionEnding, type SessionRegistry } from './session-registry.ts'
 
 export type EndingDeps = RefusalDeps & { presence: { forceOffline(user: LocalUser): void } }
 type AllDeps = EndingDeps & { sessions: SessionRegistry }
@@ -90,5 +90,3 @@ async function sweepBatch(deps: EndingDeps & Pick<OperationContext, 'orm'>, user
   const nameOf = new Map(rows.map(({ id, name }) => [id, name]))
   for (const [user, second] of secondOf) end(user, nameOf.get(user.id) ?? 'SessionsEnded', second)
 }
-
-const idsOf = (users: readonly LocalUser[]) => users.map(({ id }) => id)

@@ -16,6 +16,8 @@ export type LocalUser = {
   ending: SessionEnding | undefined
 }
 
+export const idsOf = (users: readonly LocalUser[]) => users.map(({ id }) => id)
+
 /** `iat` and `exp` in seconds since the epoch. */
 export type Claims = { readonly iat: number; readonly exp: number }
 

@@ -2,8 +2,7 @@ import { sessionsEnded } from '@gatehouse/contracts'
 import type { Actor } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps, OperationContext } from '../../deps.ts'
-import { actorOf, changeOther, enterAct, recordAccountEvent } from '../change-account.ts'
-import type { AdminAct, Cause } from '../change-account.ts'
+import { actorOf, changeOther, enterAct, recordAccountEvent, type AdminAct, type Cause } from '../change-account.ts'
 import { changeConfirmed, type Confirmed } from './verify-password.ts'
 
 /** Ends all own sessions. `issuedAt` (ms) is the time of issue of the fresh token. Contract: 3, sessions/end. */

@@ -10,7 +10,6 @@ import type { Deps } from '../../deps.ts'
 import { policy } from '../../policy.ts'
 
 type Where = Pick<Deps, 'config'>
-type Registration = z.infer<typeof addPasskeyBody>['response']
 export type Assertion = z.infer<typeof passkeyLoginBody>['response']
 
 /** EdDSA, ES256 and RS256. */
@@ -29,7 +28,7 @@ async function loadVerifier() {
  * The challenge is judged by `consumeChallenge`. Of attestations only "none" and a key's own signature count: others name
  * addresses that would be fetched. Throws passkey_response_invalid. Contract: 3, Passkeys.
  */
-export async function verifyRegistration(where: Where, response: Registration) {
+export async function verifyRegistration(where: Where, response: z.infer<typeof addPasskeyBody>['response']) {
   const { decodeAttestationObject, verifyRegistrationResponse } = await loadVerifier()
   try {
     const attestation = decodeAttestationObject(Buffer.from(response.response.attestationObject, 'base64url'))
