@@ -35,7 +35,7 @@ export async function startExample({ environment, dataFolder, databaseUrl, log, 
   await prepareDatabase(databaseUrl)
   const common = { NATS_URL: nats.url, PUBLIC_ORIGIN: config.publicAddress.origin }
   const gateway = localOrigin(config)
-  const open = (options: ExampleOptions) => opening.use(new ExampleProcess(options))
+  const open = (options: ExampleOptions) => opening.use(createProcess(options))
   const keys = { KEYS_URL: `${gateway}/api/upstream-keys` }
   const chat = open({
     name: 'examples/chat',
@@ -114,35 +114,33 @@ type ExampleOptions = {
   restarts: boolean
 }
 
-class ExampleProcess extends ManagedProcess {
-  constructor({ name, command: [program = '', ...args], variables, address, restarts }: ExampleOptions) {
-    const recent: string[] = []
-    super({
-      name,
-      readyLimitMs: 60_000,
-      stopLimitMs: 10_000,
-      stopSignal: 'SIGTERM',
-      discardSignal: 'SIGTERM',
-      restarts,
-      isReady: () => answers(address),
-      lastLines: () => recent.join(''),
-      spawn() {
-        const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env
-        const child = spawn(program, args, {
-          cwd: projectRoot,
-          env: { PATH, HOME, NODE_COMPILE_CACHE, ...variables },
-          stdio: ['ignore', 'ignore', 'pipe'],
-          detached: true,
-        })
-        child.stderr.on('data', (chunk: Buffer) => {
-          process.stderr.write(chunk)
-          recent.push(chunk.toString())
-          if (recent.length > 20) recent.shift()
-        })
-        return child
-      },
-    })
-  }
+function createProcess({ name, command: [program = '', ...args], variables, address, restarts }: ExampleOptions) {
+  const recent: string[] = []
+  return new ManagedProcess({
+    name,
+    readyLimitMs: 60_000,
+    stopLimitMs: 10_000,
+    stopSignal: 'SIGTERM',
+    discardSignal: 'SIGTERM',
+    restarts,
+    isReady: () => answers(address),
+    lastLines: () => recent.join(''),
+    spawn() {
+      const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env
+      const child = spawn(program, args, {
+        cwd: projectRoot,
+        env: { PATH, HOME, NODE_COMPILE_CACHE, ...variables },
+        stdio: ['ignore', 'ignore', 'pipe'],
+        detached: true,
+      })
+      child.stderr.on('data', (chunk: Buffer) => {
+        process.stderr.write(chunk)
+        recent.push(chunk.toString())
+        if (recent.length > 20) recent.shift()
+      })
+      return child
+    },
+  })
 }
 
 async function answers(url: string): Promise<boolean> {

@@ -11,11 +11,10 @@ import { buildImages, type ImageSource } from './image.ts'
 import type { Registry } from './registry.ts'
 import { packTarGz, readTar, type TarEntry } from './tar.ts'
 
-type Options = { registry: Registry | null; log: (line: string) => void }
 type Source = { version: string; commit: string; createdAt: Date }
 
 /** Writes `.gatehouse/release/<version>`. Gives whether it has all that was asked for. Throws before it writes for a tree that is no commit. */
-export async function writeRelease({ registry, log }: Options): Promise<boolean> {
+export async function writeRelease({ registry, log }: { registry: Registry | null; log: (line: string) => void }) {
   const source = readSource()
   const notes = readNotes(source.version)
   const folder = join(root, '.gatehouse/release', source.version)

@@ -90,9 +90,7 @@ async function runRestore(invocation: Invocation, options: SecretOptions, file: 
   return describe(manifest, `${file} is restored${sessions}`)
 }
 
-type MoveOptions = { newSecret?: boolean }
-
-async function moveUp(invocation: Invocation, { newSecret }: MoveOptions, dataFolder: string): Promise<Result> {
+async function moveUp(invocation: Invocation, { newSecret }: { newSecret?: boolean }, dataFolder: string) {
   const { environment, now, progress } = invocation
   if (!isDistributed(environment))
     throw new CommandFailure('usage', 'set DATABASE_URL, and UPLOAD_DIR or UPLOAD_STORE, of the distributed instance')

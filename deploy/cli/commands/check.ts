@@ -102,9 +102,7 @@ async function finding(check: string, look: () => Promise<string>): Promise<Find
   }
 }
 
-type Look = (subject: string) => Promise<string>
-
-async function optional(check: string, subject: string | undefined, look: Look): Promise<Finding> {
+async function optional(check: string, subject: string | undefined, look: (subject: string) => Promise<string>) {
   if (!subject) return { check, ok: null, detail: 'not part of this environment' }
   return await finding(check, () => look(subject))
 }

@@ -14,11 +14,9 @@ import { makeFolder } from '../../../tools/setup/make-folder.js'
 import { listFiles } from '../archive/write-archive.ts'
 import { CommandFailure, storageFailure } from '../failure.ts'
 import { configured, openPresentDatabase } from '../instance.ts'
-import type { DefineGroup, Environment, Invocation, Result } from '../invocation.ts'
+import type { DefineGroup, Environment, Invocation } from '../invocation.ts'
 import { openScratchFolder } from '../unfinished.ts'
 import { eachFile } from '../upload-staging.ts'
-
-type Options = { from?: string; to: string; remove?: boolean }
 
 /** `uploads move`. docs/operators.md, "The store of uploads". */
 export function defineUploadCommands(group: DefineGroup): void {
@@ -30,7 +28,7 @@ export function defineUploadCommands(group: DefineGroup): void {
     .option('--remove', 'also removes from the old store what the new one has; UPLOAD_STORE must be the new one')
 }
 
-async function runMove(invocation: Invocation, options: Options): Promise<Result> {
+async function runMove(invocation: Invocation, options: { from?: string; to: string; remove?: boolean }) {
   const { environment, progress } = invocation
   await using instance = await openPresentDatabase(environment)
   const to = readStore(environment, options.to)

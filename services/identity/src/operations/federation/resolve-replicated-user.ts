@@ -42,8 +42,6 @@ async function insertStub(em: EntityManager, stub: NewStub): Promise<string | un
   return affectedRows === 1 ? id : undefined
 }
 
-type Attempt = { host: string; attempt: number; hex: string }
-
 /** Made from the id where the name does not fit our form. Contract: 7, stubs. */
 export function stubBaseName({ username, homeUserId }: RemoteIdentity): string {
   const base = localForm(baseUsername(normalizeUsername(username ?? '')))
@@ -53,7 +51,7 @@ export function stubBaseName({ username, homeUserId }: RemoteIdentity): string {
 const numbered = 10
 
 /** Attempts 1 to 10 end in `~1` to `~10`, later ones in `~<hex>`. Null when no name fits beside this host. */
-export function stubUsername(base: string, { host, attempt, hex }: Attempt): string | null {
+export function stubUsername(base: string, { host, attempt, hex }: { host: string; attempt: number; hex: string }) {
   const suffix = attempt === 0 ? '' : `~${attempt > numbered ? hex : attempt}`
   const room = Math.min(limits.localUsernameMax, limits.federatedUsernameMax - host.length - 1) - suffix.length
   if (room < limits.localUsernameMin) return null
