@@ -13,7 +13,6 @@ import {
   redisAddress,
   uploadConfig,
   uploadSettings,
-  type UploadStoreConfig,
 } from '@gatehouse/service-kit'
 import { z } from 'zod'
 import { openUploadStore } from '../../../services/identity/src/uploads/open-upload-store.ts'
@@ -144,7 +143,8 @@ async function checkUploads(environment: Environment, instance: RunningInstance 
   if (!instance && !namesUploads(environment))
     return { check, ok: null, detail: 'neither UPLOAD_STORE nor UPLOAD_DIR is in this environment' }
   return await finding(check, async () => {
-    const config = instance?.uploadStore ?? readStore(environment)
+    const given = () => uploadConfig(readVariables(environment, uploadSettings), dataFolderOf(environment))
+    const { uploadStore: config } = instance ?? configured(given)
     const store = await openUploadStore(config)
     await store.check()
     if (!('folder' in config)) return `${store.name} answers, with these keys`
@@ -152,9 +152,6 @@ async function checkUploads(environment: Environment, instance: RunningInstance 
     return `${store.name} is there and writable`
   })
 }
-
-const readStore = (environment: Environment): UploadStoreConfig =>
-  configured(() => uploadConfig(readVariables(environment, uploadSettings), dataFolderOf(environment))).uploadStore
 
 async function checkCertificate(origin: string, now: () => number): Promise<string> {
   const { hostname, port } = new URL(origin)

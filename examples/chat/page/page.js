@@ -113,7 +113,10 @@ const receive = {
   'chat.space_deleted': ({ spaceId }) => takeSpaces(state.spaces.filter(({ id }) => id !== spaceId)),
   'chat.message'({ message }) {
     state.typing.delete(message.author.id)
-    if (message.channelId !== state.channel?.id) return markUnread(message.channelId)
+    if (message.channelId !== state.channel?.id) {
+      state.unread.add(message.channelId)
+      return renderSpaces()
+    }
     const misses = message.previousId && !state.messages.some(({ id }) => id === message.previousId)
     if (misses) return retry(catchUp)
     addMessages([message])
@@ -184,11 +187,6 @@ function openChannel(channel) {
   element['message-error'].textContent = ''
   render()
   retry(loadMessages)
-}
-
-function markUnread(channelId) {
-  state.unread.add(channelId)
-  renderSpaces()
 }
 
 // Messages

@@ -8,7 +8,7 @@ export function startNats(options: { config?: string; folder?: string; port?: nu
     ...given,
     program: 'nats-server',
     config: () => config,
-    args: (port, { folder, configFile }) => {
+    args: (port, folder, configFile) => {
       return ['-c', configFile, '-js', '-sd', join(folder, 'store'), '-a', '127.0.0.1', '-p', String(port)]
     },
     url: (port) => `nats://127.0.0.1:${port}`,
@@ -24,7 +24,7 @@ export function startRedis(options: { config?: string; port?: number; isSentinel
     program: 'redis-server',
     port: wanted,
     config: () => config,
-    args: (port, { folder, configFile }) => {
+    args: (port, folder, configFile) => {
       return [configFile, ...ofKind, '--bind', '127.0.0.1', '--dir', folder, '--port', String(port)]
     },
     url: (port) => `redis://127.0.0.1:${port}`,

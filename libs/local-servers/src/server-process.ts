@@ -92,14 +92,13 @@ export async function startServer(program: ServerProgram): Promise<LocalServer> 
   }
 }
 
-type Places = { folder: string; configFile: string }
 type ConfiguredServer = Pick<ServerProgram, 'url' | 'isReady' | 'port'> & {
   program: keyof typeof programs
   /** Without it the server has one of its own, which goes with it. */
   folder?: string
   /** The content of `configFile`. */
   config: (port: number, folder: string) => string
-  args: (port: number, places: Places) => string[]
+  args: (port: number, folder: string, configFile: string) => string[]
 }
 
 /** A program of the system, whose configuration is written at each start. */
@@ -112,7 +111,7 @@ export async function startConfiguredServer(server: ConfiguredServer): Promise<L
   const configFile = join(folder, 'server.conf')
   const command = (port: number) => {
     writeFileSync(configFile, config(port, folder))
-    return { file, args: args(port, { folder, configFile }) }
+    return { file, args: args(port, folder, configFile) }
   }
   const signals = { stopSignal: 'SIGTERM', discardSignal: kept === undefined ? 'SIGKILL' : 'SIGTERM' } as const
   return await startServer({ name, folder, command, url, isReady, port, ...signals, resources: opening.move() })

@@ -23,7 +23,7 @@ export function startPgbouncer(options: {
       ].join('\n')
     },
     // Root must not run it.
-    args: (_port, { configFile }) => [...(findUnprivilegedUser() ? ['-u', 'nobody'] : []), configFile],
+    args: (_port, _folder, configFile) => [...(findUnprivilegedUser() ? ['-u', 'nobody'] : []), configFile],
     url: (port) => `postgres://127.0.0.1:${port}`,
     isReady: async (port) => (await readFirstBytes(port, tlsRequest)) === 'N',
   })

@@ -8,7 +8,7 @@ export function startWebProxy(
   return startConfiguredServer({
     program,
     config,
-    args: (_port, { folder, configFile }) => {
+    args: (_port, folder, configFile) => {
       const ofNginx = ['-p', folder, '-c', configFile, '-e', 'stderr']
       return program === 'nginx' ? ofNginx : ['run', '--config', configFile, '--adapter', 'caddyfile']
     },

@@ -2,13 +2,10 @@ import type { Bus, Subscription } from '@gatehouse/bus'
 import { durableEvents, type AdminChangedMessage } from '@gatehouse/contracts'
 import { delay } from '@gatehouse/runtime'
 import { sendText } from '../connection/send-text.ts'
-import { type SessionSocket, encodeError, encodeMessage } from '../connection/session-socket.ts'
+import { type SessionSocket, encodeError, encodeMessage, watchRefusals } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
 import { findCurrentState, refuseAdmin } from '../sessions/session-registry.ts'
 import type { AuthenticatedSocket, CallerDeps } from '../sessions/session-registry.ts'
-
-const revoked = encodeError('token_revoked', { requestType: 'watch' })
-const unavailable = encodeError('service_unavailable', { requestType: 'watch' })
 
 export type AdminWatch = ReturnType<typeof createAdminWatch>
 
@@ -48,7 +45,7 @@ export function createAdminWatch(
     const judged = [...watchers].map(async (socket) => {
       const state = await findCurrentState(deps, socket)
       if (state && !refuseAdmin(state)) return [socket]
-      if (!state) end(socket, revoked)
+      if (!state) end(socket, watchRefusals.revoked)
       drop(socket)
       return []
     })
@@ -59,10 +56,10 @@ export function createAdminWatch(
     try {
       const state = await findCurrentState(deps, socket)
       const refusal = state && refuseAdmin(state)
-      if (!state) end(socket, revoked)
+      if (!state) end(socket, watchRefusals.revoked)
       else if (refusal) end(socket, encodeError(refusal))
     } catch {
-      end(socket, unavailable)
+      end(socket, watchRefusals.unavailable)
     }
   }
 

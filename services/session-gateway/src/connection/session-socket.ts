@@ -79,6 +79,11 @@ export function encodeError(code: SocketErrorCode, given: Partial<SocketErrorMes
   return encodeMessage({ type: 'error', message: socketErrors[code], code, ...given } satisfies SocketErrorMessage)
 }
 
+export const watchRefusals = {
+  revoked: encodeError('token_revoked', { requestType: 'watch' }),
+  unavailable: encodeError('service_unavailable', { requestType: 'watch' }),
+}
+
 /** By which a client knows what its message brought. Contract: 6, `ref`. */
 export function refOf(message: unknown): { ref?: string } {
   const { ref } = Object(message) as { ref?: unknown }

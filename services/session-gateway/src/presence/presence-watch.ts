@@ -1,6 +1,6 @@
 import type { PresencesMessage } from '@gatehouse/contracts'
 import { releaseBacklog, sendText } from '../connection/send-text.ts'
-import { encodeError, encodeMessage } from '../connection/session-socket.ts'
+import { encodeMessage, watchRefusals } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
 import { findCurrentState, type AuthenticatedSocket, type CallerDeps } from '../sessions/session-registry.ts'
 import type { RemotePresences } from './presence-feed.ts'
@@ -14,9 +14,6 @@ type WatchDeps = CallerDeps &
     upstreamPresences: UpstreamPresences
   }
 
-const revoked = encodeError('token_revoked', { requestType: 'watch' })
-const unavailable = encodeError('service_unavailable', { requestType: 'watch' })
-
 export type PresenceWatch = ReturnType<typeof createPresenceWatch>
 
 /** A client of a large space asks for those whom it shows. docs/live.md */
@@ -25,7 +22,7 @@ export function createPresenceWatch(deps: WatchDeps) {
 
   async function answer(socket: AuthenticatedSocket): Promise<void> {
     let answered: readonly string[] | undefined
-    let message = unavailable
+    let message = watchRefusals.unavailable
     // A newer message replaces the one that is being answered.
     while (answered !== answering.get(socket) && socket.phase === 'ready') {
       answered = answering.get(socket) ?? []
@@ -52,7 +49,7 @@ export function createPresenceWatch(deps: WatchDeps) {
 async function readPresences(deps: WatchDeps, socket: AuthenticatedSocket, ids: readonly string[]): Promise<Buffer> {
   const { log, presenceStore, remotePresences, upstreamPresences } = deps
   try {
-    if (!(await findCurrentState(deps, socket))) return revoked
+    if (!(await findCurrentState(deps, socket))) return watchRefusals.revoked
     const { id: userId } = socket.session.user
     const [online, seen] = await Promise.all([
       presenceStore.findVisible(userId, { userIds: ids, alsoOnline: ids.filter(remotePresences.isOnline) }),
@@ -63,6 +60,6 @@ async function readPresences(deps: WatchDeps, socket: AuthenticatedSocket, ids: 
     return encodeMessage({ type: 'presences', presences } satisfies PresencesMessage)
   } catch (err) {
     log.warn({ err }, 'watched presences not read')
-    return unavailable
+    return watchRefusals.unavailable
   }
 }
