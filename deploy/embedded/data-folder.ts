@@ -5,7 +5,6 @@ import type { LocalServer } from '@gatehouse/local-servers'
 import { randomToken, systemRandom } from '@gatehouse/runtime'
 import { ConfigurationError } from '@gatehouse/service-kit/start'
 import { z } from 'zod'
-import type { KeptSecrets } from '../cli/archive/secrets-file.ts'
 import { makeFolder } from '../../tools/setup/make-folder.js'
 
 const secrets = z.object({
@@ -16,6 +15,9 @@ const secrets = z.object({
   databasePassword: z.string().min(32),
 })
 type Secrets = z.infer<typeof secrets>
+
+/** What a backup keeps of them: the password of the database stays with its folder. */
+type KeptSecrets = Pick<Secrets, 'jwtSecret' | 'internalSecret'> & { encryptionSecret?: string | undefined }
 
 /** Throws ConfigurationError. */
 export function loadOrCreateSecrets(dataFolder: string): Secrets {
