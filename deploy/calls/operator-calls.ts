@@ -126,13 +126,16 @@ function isAbsent(cause: unknown): boolean {
   return code === 'ENOENT' || code === 'ECONNREFUSED'
 }
 
-function unreachable(folder: string) {
+function unreachable(dataFolder: string) {
   return (cause: unknown): never => {
-    const { code, message } = cause as NodeJS.ErrnoException
-    let fault = `the instance in ${folder} did not answer: ${message}`
-    if (code === 'EACCES')
-      fault = `no permission to use the socket in ${folder}: run the command as the instance's user`
-    if (isAbsent(cause)) fault = `no instance runs on the data folder ${folder}: start it, or set GATEHOUSE_DATA`
-    throw new InstanceUnreachable(fault, { cause })
+    throw new InstanceUnreachable(explain(cause, dataFolder), { cause })
   }
+}
+
+function explain(cause: unknown, dataFolder: string): string {
+  const { code, message } = cause as NodeJS.ErrnoException
+  if (code === 'EACCES')
+    return `no permission to use the socket in ${dataFolder}: run the command as the instance's user`
+  if (isAbsent(cause)) return `no instance runs on the data folder ${dataFolder}: start it, or set GATEHOUSE_DATA`
+  return `the instance in ${dataFolder} did not answer: ${message}`
 }

@@ -15,7 +15,10 @@ import { beginInitiation, offerablePeer } from './initiate-peering.ts'
 
 type Input = { id: string; actor: ActingAdmin; requestId?: string | undefined }
 
-/** Stores our offer before sending, and repeats it until answered. Contract: 7, approval requests. */
+/**
+ * Stores our offer before sending, and repeats it until answered. Throws not_found, request_decided, peer_exists,
+ * peer_needs_reset, and as `assertCallerCurrent` does. Contract: 7, approval requests.
+ */
 export async function approveRequest(deps: Deps, input: Input): Promise<void> {
   const offered = await decideRequest(deps, { ...input, decision: 'approved' }, async (em, { request, known, now }) => {
     const origin = request.sourceOrigin
@@ -106,7 +109,10 @@ async function post(deps: Deps, { sourceOrigin: origin, status }: ApprovalReques
 
 type Denial = { headers: Record<string, string | string[] | undefined>; body: Buffer; requestId?: string | undefined }
 
-/** Signed with the offer's secret. Without an offer the answer is the same. federation-wire.md 2.2, peer/denied. */
+/**
+ * Signed with the offer's secret. Without a waiting offer the answer is the same. Throws signature_missing,
+ * signature_wrong, signature_stale, nonce_used. federation-wire.md 2.2, peer/denied.
+ */
 export async function receiveDenial(deps: Deps, { headers, body, requestId }: Denial): Promise<void> {
   const signed = readSignedHeaders(headers)
   if (!signed) throw refuse.signature_missing()

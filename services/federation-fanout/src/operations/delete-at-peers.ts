@@ -19,7 +19,10 @@ const signingFields = ['origin', 'status', 'secret', 'nextSecret', 'previousSecr
 const waiting = { order: 'waiting' } as const
 const unasked: FanoutResult = { success: false, error: 'unreachable', ...waiting }
 
-/** Spellings of one origin share a request. Spec: federation-identity/delete; Contract: 7, fan-out, Deletion orders. */
+/**
+ * In parallel. Spellings of one origin share a request. A durable deletion asks an unreachable peer too, and waits for one
+ * that needs attention. Spec: federation-identity/delete; Contract: 7, fan-out, Deletion orders.
+ */
 export async function deleteAtPeers(deps: Needs, asked: Asked): Promise<Results> {
   const { userId, origins, mode, durable, requestId } = asked
   const normalized = origins.map((origin) => ({ origin, normal: normalizeSignedOrigin(origin) }))
@@ -87,7 +90,10 @@ async function readReceipt({ outbound }: Needs, origin: string, asked: Deletion,
 /** They speak of the peering, of a limit or of a fault, and not of the identity. */
 const noAnswers = [401, 403, 408, 429]
 
-/** Any web server may answer 200. Spec: federation-identity/delete; Contract: 7, fan-out, Deletion orders. */
+/**
+ * Needs JSON with `success`: any web server may answer 200. Where the peer decided nothing the order waits. Spec:
+ * federation-identity/delete; Contract: 7, fan-out, Deletion orders.
+ */
 export function readResult(answer: OutboundAnswer): FanoutResult {
   const json = jsonOf(answer)
   const { status } = answer

@@ -9,7 +9,13 @@ import { policy } from '../policy.ts'
 export function peerReply(peer: Peer): PeerReply {
   const { id, origin, status, reason = null, instanceName = null, instanceId = null } = peer
   return {
-    ...{ id, origin, status, reason, statusReason: reason && peerReasons[reason], instanceName, instanceId },
+    id,
+    origin,
+    status,
+    reason,
+    statusReason: reason && peerReasons[reason],
+    instanceName,
+    instanceId,
     createdAt: peer.createdAt.getTime(),
     activatedAt: peer.activatedAt?.getTime() ?? null,
     revokedAt: peer.revokedAt?.getTime() ?? null,

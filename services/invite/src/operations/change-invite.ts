@@ -95,7 +95,10 @@ export async function deleteInvite(deps: ChangeDeps, target: Target): Promise<vo
   })
 }
 
-/** A revoked invite gets a fresh token: its link stays unusable. Spec: Invite status; Contract: 4, reinstate. */
+/**
+ * A revoked invite gets a fresh token: its link stays unusable. Throws invite_unknown, invite_active, invite_still_ended,
+ * no_free_token. Spec: Invite status; Contract: 4, reinstate.
+ */
 export async function reinstateInvite(deps: ChangeDeps, { change, ...target }: Target & { change: Limits }) {
   return await withFreshToken(deps, async (freshToken) => {
     let tokenRotated = false

@@ -64,9 +64,13 @@ function invitePages({ orm, clock }: PartDeps, { userId, judge }: Reading): Asyn
 
 function describeInvite(invite: Invite, { isAdmin, now }: { isAdmin: boolean; now: number }) {
   const { id, token, name, maxUses = null, usedCount, expiresAt, revokedAt, createdAt, lastRedeemedAt } = invite
-  const status = deriveInviteStatus(invite, now)
   return {
-    ...{ id, ...(isAdmin && { token }), name, status, maxUses, usedCount },
+    id,
+    ...(isAdmin && { token }),
+    name,
+    status: deriveInviteStatus(invite, now),
+    maxUses,
+    usedCount,
     expiresAt: expiresAt?.getTime() ?? null,
     revokedAt: revokedAt?.getTime() ?? null,
     createdAt: createdAt.getTime(),
