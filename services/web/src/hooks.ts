@@ -52,22 +52,6 @@ export function isEnded(client: Client): boolean {
   return ended !== null && ended.reason !== 'logged_out'
 }
 
-const kept = new Map<string, unknown>()
-
-/** State that the end of a session does not drop: the next login finds it under the same `key`. Null: usual state. */
-export function useKeptState<T>(key: string | null, initial: T) {
-  const client = useClient()
-  const state = useState<T>(() => (key !== null && kept.has(key) ? (kept.get(key) as T) : initial))
-  const latest = useRef(initial)
-  latest.current = state[0]
-  useEffect(() => {
-    if (key === null) return
-    kept.delete(key)
-    return () => void (isEnded(client) && kept.set(key, latest.current))
-  }, [])
-  return state
-}
-
 /** What became of the entries in a dialog that was open when the session ended. */
 export const openEntries: { outcome: 'kept' | 'lost' | null } = { outcome: null }
 
@@ -152,7 +136,7 @@ export function useInstanceInfo(): { info: InstanceInfo | null; settled: boolean
 
 /**
  * `error`: of the last run; a rate limit sets `waitSeconds` instead, 0 when another attempt is allowed. `run` resolves to
- * whether it succeeded, and says `done` then. Unmounting aborts it without an error.
+ * the reply of the work, or to null if it failed, and says `done` of a reply. Unmounting aborts it without an error.
  */
 export function useMutation() {
   const client = useClient()
@@ -170,19 +154,19 @@ export function useMutation() {
     [countdown],
   )
 
-  const run = async (work: Work<unknown>, done?: string): Promise<boolean> => {
-    if (current.current || waitSeconds > 0) return false
+  const run = async <T>(work: Work<T>, done?: string | ((reply: T) => string)): Promise<{ reply: T } | null> => {
+    if (current.current || waitSeconds > 0) return null
     const { signal } = (current.current = new AbortController())
     setBusy(true)
     setError(null)
     try {
-      await work(signal, client)
-      if (done) showToast(done)
-      return true
+      const reply = await work(signal, client)
+      if (done) showToast(typeof done === 'string' ? done : done(reply))
+      return { reply }
     } catch (failure) {
       if (failure instanceof RateLimited) countdown.start(failure.retryAfter)
       else if (!isAborted(failure)) setError(toError(failure))
-      return false
+      return null
     } finally {
       current.current = null
       setBusy(false)
@@ -192,17 +176,3 @@ export function useMutation() {
 }
 
 export type Mutation = ReturnType<typeof useMutation>
-
-/** `key`: as in `useKeptState`. */
-export function useImageFile(key: string | null = null) {
-  const [blob, set] = useKeptState<Blob | null>(key, null)
-  const [src, setSrc] = useState<string | null>(null)
-  useEffect(() => {
-    const url = blob && URL.createObjectURL(blob)
-    setSrc(url)
-    return () => void (url && URL.revokeObjectURL(url))
-  }, [blob])
-  return { blob, src, set }
-}
-
-export type ImageFile = ReturnType<typeof useImageFile>

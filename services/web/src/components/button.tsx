@@ -37,12 +37,12 @@ export function Button({ variant = 'outline', size, wide, busy = false, icon, ..
   )
 }
 
-type IconButtonProps = ButtonHTMLAttributes<HTMLButtonElement> & { label: string; icon: IconName }
+type IconButtonProps = ButtonHTMLAttributes<HTMLButtonElement> & { label: string; icon?: IconName }
 
-export function IconButton({ label, icon, ...rest }: IconButtonProps) {
+export function IconButton({ label, icon = 'more', children = <Icon name={icon} />, ...rest }: IconButtonProps) {
   return (
     <button type="button" {...rest} className="button button--icon" aria-label={label} title={label}>
-      <Icon name={icon} />
+      {children}
     </button>
   )
 }

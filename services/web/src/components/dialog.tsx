@@ -4,6 +4,7 @@ import { isEnded, type Mutation, openEntries, useClient, useConnectionLost, useM
 import { t, type Text, type Values } from '../language/language.ts'
 import { Button, IconButton } from './button.tsx'
 import { MutationError, SubmitButton } from './error-message.tsx'
+import { Form } from './field.tsx'
 
 type Props = {
   title: string
@@ -19,7 +20,7 @@ type Props = {
   submitDisabled?: boolean
   dangerous?: boolean
   /** While it runs, the dialog stays open unless `interruptible`. */
-  mutation?: Mutation
+  mutation?: Mutation | undefined
   interruptible?: boolean
   actions?: ReactNode
   /** `field`: the first field, else the button that closes. */
@@ -90,16 +91,7 @@ export function Dialog(props: Props) {
         <h2 id={id}>{title}</h2>
         <IconButton icon="close" label={t('Close')} onClick={close} disabled={locked} />
       </header>
-      <form
-        className="dialog__body"
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault()
-          // A dialog can stand in a form.
-          event.stopPropagation()
-          onSubmit?.()
-        }}
-      >
+      <Form className="dialog__body" onSubmit={() => onSubmit?.()}>
         {text && <p>{t(text, props.values)}</p>}
         {children}
         <div className="dialog__actions">
@@ -122,7 +114,7 @@ export function Dialog(props: Props) {
             )}
           </div>
         </div>
-      </form>
+      </Form>
       {isAsking && (
         <Dialog
           title={t('Discard your changes?')}
@@ -153,34 +145,34 @@ function readFields(dialog: HTMLElement): string {
   return JSON.stringify(fields.map(({ type, value, checked }) => (/^(checkbox|radio)$/.test(type) ? checked : value)))
 }
 
-type ConfirmProps = Omit<Props, 'onSubmit'> & {
-  act: Work<unknown>
-  check?: () => boolean
+type ConfirmProps<T> = Omit<Props, 'onSubmit'> & {
+  act: Work<T>
   /** The last field, with its mutation. */
-  confirmation?: { field: ReactNode; check: () => boolean; mutation: Mutation }
-  done?: string
+  confirmation?: { field: ReactNode; mutation: Mutation }
+  done?: string | ((reply: T) => string)
   onDone?: () => void
-  /** What follows in its place. Null until then. */
-  next?: ReactNode
+  /** What follows in its place. */
+  next?: (reply: T) => ReactNode
 }
 
 /** Runs `act` and closes when it has succeeded. */
-export function ConfirmDialog({ act, confirmation, done, onDone, next, children, ...props }: ConfirmProps) {
-  const { check = confirmation?.check ?? (() => true), ...dialog } = props
+export function ConfirmDialog<T>({ act, confirmation, done, onDone, next, children, ...dialog }: ConfirmProps<T>) {
   const own = useMutation()
   const mutation = dialog.mutation ?? confirmation?.mutation ?? own
+  const [succeeded, setSucceeded] = useState<{ reply: T } | null>(null)
   const submit = async () => {
-    if (!check() || !(await mutation.run(act, done))) return
-    if (next === undefined) dialog.onClose()
+    const result = await mutation.run(act, done)
+    if (!result) return
+    if (next) setSucceeded(result)
+    else dialog.onClose()
     onDone?.()
   }
+  if (succeeded && next) return next(succeeded.reply)
   return (
-    next ?? (
-      <Dialog {...dialog} mutation={mutation} onSubmit={submit}>
-        {children}
-        {confirmation?.field}
-      </Dialog>
-    )
+    <Dialog {...dialog} mutation={mutation} onSubmit={submit}>
+      {children}
+      {confirmation?.field}
+    </Dialog>
   )
 }
 

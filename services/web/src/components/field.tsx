@@ -1,5 +1,7 @@
-import { type InputHTMLAttributes, type ReactNode, type TextareaHTMLAttributes, useId, useState } from 'react'
-import { t, type Text } from '../language/language.ts'
+import { type ComponentProps, createContext, type ReactNode, type SubmitEvent, use, useMemo, useState } from 'react'
+import type { Mutation } from '../hooks.ts'
+import { t } from '../language/language.ts'
+import { Button } from './button.tsx'
 
 type FieldMessageProps = {
   id: string
@@ -48,10 +50,58 @@ export const controlOf = (name: string, error?: string | null) => ({
 
 export const findField = (form: Element | null, name: string) => form?.querySelector<HTMLInputElement>(`[name=${name}]`)
 
-type TextProps = LabelledProps & { onText: (text: string) => void }
+/** The last submit of the form around, or null. */
+const SubmitContext = createContext<SubmitEvent | null>(null)
 
-type FieldProps = TextProps &
-  Omit<InputHTMLAttributes<HTMLInputElement>, 'id' | 'onChange'> & {
+/** Whether the form was submitted since the field of that name is there. */
+function useIsSubmitted(name: string): boolean {
+  const lastSubmit = use(SubmitContext)
+  const before = useMemo(() => lastSubmit, [name])
+  return lastSubmit !== null && lastSubmit !== before
+}
+
+type FormProps = Omit<ComponentProps<'form'>, 'onSubmit'> & {
+  /** Called when no field has a `problem`. True: the form is as before its first submit. */
+  onSubmit: () => unknown
+  /** The first field that has a `problem` takes the focus. */
+  focusesProblem?: boolean
+}
+
+export function Form({ onSubmit, focusesProblem = false, ...form }: FormProps) {
+  const [lastSubmit, setLastSubmit] = useState<SubmitEvent | null>(null)
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault()
+    // A dialog can stand in a form.
+    event.stopPropagation()
+    setLastSubmit(event)
+    const wrong = event.currentTarget.querySelector<HTMLElement>('[data-problem]')
+    if (wrong && focusesProblem) wrong.focus()
+    if (!wrong && (await onSubmit()) === true) setLastSubmit(null)
+  }
+  return (
+    <SubmitContext value={lastSubmit}>
+      <form noValidate {...form} onSubmit={(event) => void submit(event)} />
+    </SubmitContext>
+  )
+}
+
+/** What a field shows and takes. Typing clears the error of the mutation. */
+export function useText(initial = '', mutation?: Mutation) {
+  const [value, setValue] = useState(initial)
+  const onText = (text: string) => {
+    setValue(text)
+    mutation?.clear()
+  }
+  return { value, onText }
+}
+
+type FieldProps = LabelledProps &
+  Omit<ComponentProps<'input'>, 'id' | 'onChange'> & {
+    onText: (text: string) => void
+    /** Stands in the way of a submit, and is shown from then on. */
+    problem?: string | false | null | undefined
+    /** Several lines. */
+    isLong?: boolean | undefined
     /** The browser corrects nothing. */
     verbatim?: boolean
     action?: ReactNode
@@ -59,13 +109,18 @@ type FieldProps = TextProps &
 
 /** The browser completes nothing, unless `autoComplete` says what. */
 export function Field(props: FieldProps) {
-  const { label, optional, hint, error, good, aside, name, verbatim, action, onText, ...input } = props
+  const { label, optional, hint, good, aside, name, problem, isLong, verbatim, action, onText, ...others } = props
+  const { error: refusal, ...input } = others
+  const error = (useIsSubmitted(name) && problem) || refusal
+  // Both take the same properties here.
+  const Control = (isLong ? 'textarea' : 'input') as 'input'
   const control = (
-    <input
+    <Control
       autoComplete="off"
       {...(verbatim && { autoCapitalize: 'none', spellCheck: false })}
       {...controlOf(name, error)}
       {...input}
+      data-problem={problem ? true : undefined}
       onChange={(event) => onText(event.target.value)}
     />
   )
@@ -83,6 +138,10 @@ export function Field(props: FieldProps) {
   )
 }
 
+export function CodeField(props: Partial<FieldProps> & ReturnType<typeof useText>) {
+  return <Field verbatim label={t('Code')} name="code" autoComplete="one-time-code" {...props} />
+}
+
 export function PasswordField(props: FieldProps) {
   const [shown, setShown] = useState(false)
   return (
@@ -91,97 +150,15 @@ export function PasswordField(props: FieldProps) {
       {...props}
       type={shown ? 'text' : 'password'}
       action={
-        <button
-          type="button"
-          className="button button--plain button--small input-group__action"
+        <Button
+          variant="plain"
+          size="small"
+          className="input-group__action"
           aria-label={shown ? t('Hide {label}', { label: props.label }) : t('Show {label}', { label: props.label })}
+          text={shown ? 'Hide' : 'Show'}
           onClick={() => setShown(!shown)}
-        >
-          {shown ? t('Hide') : t('Show')}
-        </button>
+        />
       }
     />
-  )
-}
-
-type TextAreaProps = TextProps & Omit<TextareaHTMLAttributes<HTMLTextAreaElement>, 'onChange'>
-
-export function TextArea({ label, optional, hint, error, aside, name, onText, ...area }: TextAreaProps) {
-  return (
-    <Labelled {...{ label, name, optional, hint, error, aside }}>
-      <textarea {...controlOf(name, error)} {...area} onChange={(event) => onText(event.target.value)} />
-    </Labelled>
-  )
-}
-
-type RadioGroupProps<V extends string> = {
-  legend: string
-  name: string
-  value: V
-  options: ReadonlyArray<readonly [value: V, label: Text, hint: Text]>
-  onPick: (value: V) => void
-}
-
-export function RadioGroup<V extends string>({ legend, name, value, options, onPick }: RadioGroupProps<V>) {
-  return (
-    <fieldset className="radio-group">
-      <legend className="field__label">{legend}</legend>
-      {options.map(([option, label, hint]) => (
-        <label key={option} className="radio-group__option">
-          <input
-            type="radio"
-            name={name}
-            id={`${name}-${option}`}
-            value={option}
-            checked={value === option}
-            onChange={() => onPick(option)}
-          />
-          <span>
-            <span className="radio-group__label">{t(label)}</span>
-            <span className="muted small">{t(hint)}</span>
-          </span>
-        </label>
-      ))}
-    </fieldset>
-  )
-}
-
-type SwitchProps = { label: string; hint: string; on: boolean; onChange: (on: boolean) => void }
-
-export function Switch({ label, hint, on, onChange }: SwitchProps) {
-  const id = useId()
-  return (
-    <button
-      type="button"
-      role="switch"
-      className="switch"
-      aria-checked={on}
-      aria-labelledby={`${id}-name`}
-      aria-describedby={`${id}-hint`}
-      onClick={() => onChange(!on)}
-    >
-      <span id={`${id}-name`} className="switch__name">
-        {label}
-      </span>
-      <span id={`${id}-hint`} className="switch__hint">
-        {hint}
-      </span>
-      <span className="switch__track" aria-hidden="true" />
-    </button>
-  )
-}
-
-type CheckboxProps = Omit<InputHTMLAttributes<HTMLInputElement>, 'onChange'> & {
-  label?: string
-  name: string
-  onChange: (checked: boolean) => void
-}
-
-export function Checkbox({ label, onChange, ...input }: CheckboxProps) {
-  return (
-    <label className="checkbox">
-      <input type="checkbox" id={input.name} {...input} onChange={(event) => onChange(event.target.checked)} />
-      {label}
-    </label>
   )
 }

@@ -10,15 +10,14 @@ export function parseInstanceAddress(typed: string): string | null {
 
 type Props = Pick<ComponentProps<typeof Field>, 'label' | 'name' | 'disabled' | 'onText'> & { value: string }
 
-export function AddressField({ submitted, ...field }: Props & { submitted: boolean }) {
-  const missing = submitted && !parseInstanceAddress(field.value)
+export function AddressField(field: Props) {
   return (
     <Field
       {...field}
       verbatim
       placeholder="chat.example"
       inputMode="url"
-      error={missing ? t('Enter the address of an instance, like chat.example.') : null}
+      problem={parseInstanceAddress(field.value) ? null : t('Enter the address of an instance, like chat.example.')}
     />
   )
 }

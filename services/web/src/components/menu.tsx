@@ -1,18 +1,18 @@
 import { type ReactNode, useId } from 'react'
 import { t, type Text, type Values } from '../language/language.ts'
 import '../styles/menu.css'
-import { Icon } from './icon.tsx'
+import { IconButton } from './button.tsx'
 
 type MenuProps = { label: string; face?: ReactNode; children: ReactNode }
 
 /** A button that opens a list of acts. The browser closes it on Escape and on a click beside it. */
-export function Menu({ label, face = <Icon name="more" />, children }: MenuProps) {
+export function Menu({ label, face, children }: MenuProps) {
   const id = useId()
   return (
     <>
-      <button type="button" className="button button--icon" popoverTarget={id} aria-label={label} title={label}>
+      <IconButton label={label} popoverTarget={id}>
         {face}
-      </button>
+      </IconButton>
       <div id={id} popover="auto" className="menu" role="group" aria-label={label}>
         {children}
       </div>

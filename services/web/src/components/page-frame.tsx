@@ -22,12 +22,8 @@ export function useNewPage(target: RefObject<HTMLElement | null>, title: string)
   const { info } = useInstanceInfo()
   const name = info?.name ?? 'Gatehouse'
   const color = info?.accentColor
-  useEffect(() => {
-    // In styles/tokens.css.
-    const { style } = document.documentElement
-    if (color) style.setProperty('--accent', color)
-    else style.removeProperty('--accent')
-  }, [color])
+  // In styles/tokens.css. An empty text removes it.
+  useEffect(() => document.documentElement.style.setProperty('--accent', color ?? ''), [color])
   useEffect(() => void (document.title = `${title} · ${name}`), [title, name])
   useEffect(() => {
     window.scrollTo(0, 0)

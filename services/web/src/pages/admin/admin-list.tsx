@@ -2,7 +2,8 @@ import type { Client } from '@gatehouse/client'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useLocation, useSearch } from 'wouter'
 import { Button } from '../../components/button.tsx'
-import { Checkbox, controlOf, Field, Labelled } from '../../components/field.tsx'
+import { Checkbox } from '../../components/choices.tsx'
+import { controlOf, Field, Labelled } from '../../components/field.tsx'
 import type { IconName } from '../../components/icon.tsx'
 import { QueryList } from '../../components/query-list.tsx'
 import { useQuery } from '../../hooks.ts'
@@ -99,9 +100,8 @@ function useListAddress(filters: readonly Filter[]) {
     }
     navigate(next.size > 0 ? `${pathname}?${next}` : pathname, options)
   }
-  const set = names.map((name) => [name, search.get(name) ?? ''] as const).filter(([, value]) => value)
   return {
-    asked: Object.fromEntries(set) as Asked,
+    asked: Object.fromEntries([...search].filter(([name, value]) => names.includes(name) && value)) as Asked,
     isTurned: (history.state as { isTurned?: boolean } | null)?.isTurned === true,
     filter,
     turnTo: (cursor: string | null) => filter({ cursor: cursor ?? '' }, { state: { isTurned: cursor !== null } }),

@@ -1,5 +1,5 @@
 import type { User } from '@gatehouse/client'
-import { useEffect, useRef } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
 import { NavLink, PageFrame } from '../../components/page-frame.tsx'
 import { NotFoundPage } from '../not-found-page.tsx'
 import { SecondFactorDemand, useSecondFactorDemand } from '../home/second-factor-section.tsx'
@@ -13,14 +13,14 @@ import { UsersSection } from './users-section.tsx'
 import '../../styles/admin.css'
 import { type Text, t } from '../../language/language.ts'
 
-const sections = [
-  ['overview', 'Overview'],
-  ['users', 'Users'],
-  ['invites', 'Invites'],
-  ['settings', 'Instance'],
-  ['federation', 'Federation'],
-  ['audit', 'Audit log'],
-] as const satisfies ReadonlyArray<readonly [string, Text]>
+const sections: ReadonlyArray<readonly [key: string, name: Text, show: (self: User, id?: string) => ReactNode]> = [
+  ['overview', 'Overview', () => <OverviewSection />],
+  ['users', 'Users', (self, id) => (id ? <UserDetails id={id} self={self} /> : <UsersSection self={self} />)],
+  ['invites', 'Invites', () => <InvitesSection />],
+  ['settings', 'Instance', () => <SettingsSection />],
+  ['federation', 'Federation', (_, id) => (id ? <OpenOrders /> : <FederationSection />)],
+  ['audit', 'Audit log', () => <AuditSection />],
+]
 
 const pagesBelow = new Set(['users', 'federation'])
 
@@ -32,8 +32,8 @@ export function AdminPage({ user, section = 'overview', id }: Props) {
     tabs.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
   }, [section])
   const isDemanded = useSecondFactorDemand(user)
-  const name = sections.find(([key]) => key === section)?.[1]
-  if (!name || (id && !pagesBelow.has(section))) return <NotFoundPage />
+  const [, name, show] = sections.find(([key]) => key === section) ?? []
+  if (!name || !show || (id && !pagesBelow.has(section))) return <NotFoundPage />
   return (
     <PageFrame user={user} title={id && section === 'users' ? t('User') : t(name)}>
       <h1>{t('Administration')}</h1>
@@ -45,12 +45,7 @@ export function AdminPage({ user, section = 'overview', id }: Props) {
               <NavLink key={key} href={`/admin/${key}`} current={key === section} text={label} />
             ))}
           </nav>
-          {section === 'overview' && <OverviewSection />}
-          {section === 'users' && (id ? <UserDetails id={id} self={user} /> : <UsersSection self={user} />)}
-          {section === 'invites' && <InvitesSection />}
-          {section === 'settings' && <SettingsSection />}
-          {section === 'federation' && (id ? <OpenOrders /> : <FederationSection />)}
-          {section === 'audit' && <AuditSection />}
+          {show(user, id)}
         </>
       )}
     </PageFrame>

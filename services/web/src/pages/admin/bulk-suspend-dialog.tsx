@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { UserName } from '../../components/avatar.tsx'
 import { ConfirmDialog, Dialog } from '../../components/dialog.tsx'
 import { MutationButton } from '../../components/error-message.tsx'
+import { useText } from '../../components/field.tsx'
 import { formatNumber } from '../../components/format.ts'
 import { Notice } from '../../components/status.tsx'
 import { useMutation, type Work } from '../../hooks.ts'
@@ -37,49 +38,50 @@ type Props = { title: string; listUsers: Work<User[]>; onClose: () => void; onDo
 /** Tells what was done, and takes it back for the same accounts. Contract: 5, suspend. */
 export function BulkSuspendDialog({ title, listUsers, onClose, onDone }: Props) {
   const undoing = useMutation()
-  const [reason, setReason] = useState('')
-  const [done, setDone] = useState<(Outcome & { isUndone: boolean }) | null>(null)
-  const suspend: Work<void> = async (signal, client) => {
+  const reason = useText()
+  const [undone, setUndone] = useState<Outcome | null>(null)
+  const suspend: Work<Outcome> = async (signal, client) => {
     const { suspended, active } = Object.groupBy(await listUsers(signal, client), ({ suspendedAt }) =>
       suspendedAt == null ? 'active' : 'suspended',
     )
     const before = (suspended ?? []).map((user) => ({ user, reason: t('Was suspended already') }))
     const { changed, left } = await actOnEach(active ?? [], ({ id }) =>
-      client.call('suspendUser', { params: { id }, body: { reason }, signal }),
+      client.call('suspendUser', { params: { id }, body: { reason: reason.value }, signal }),
     )
-    setDone({ changed, left: [...before, ...left], isUndone: false })
+    return { changed, left: [...before, ...left] }
   }
   const undo = (users: User[]) =>
     undoing.run(async (signal, client) => {
-      const outcome = await actOnEach(users, ({ id }) => client.call('unsuspendUser', { params: { id }, signal }))
-      setDone({ ...outcome, isUndone: true })
+      setUndone(await actOnEach(users, ({ id }) => client.call('unsuspendUser', { params: { id }, signal })))
       onDone()
     })
-  const { changed = [], left = [], isUndone = false } = done ?? {}
-  const canUndo = !isUndone && changed.length > 0
-  const outcome = (
-    <Dialog
-      title={title}
-      mutation={undoing}
-      changed={false}
-      onClose={onClose}
-      actions={canUndo && <MutationButton mutation={undoing} text="Undo" onClick={() => void undo(changed)} />}
-    >
-      <Notice
-        tone={changed.length > 0 ? 'good' : 'warning'}
-        text={isUndone ? 'Unsuspended accounts: {count}' : 'Suspended accounts: {count}'}
-        values={{ count: formatNumber(changed.length) }}
-      />
-      <ul className="list">
-        {left.map(({ user, reason: why }) => (
-          <li key={user.id} className="split-row">
-            <UserName strong>{user.username}</UserName>
-            <span className="small muted">{why}</span>
-          </li>
-        ))}
-      </ul>
-    </Dialog>
-  )
+  const show = (suspended: Outcome) => {
+    const { changed, left } = undone ?? suspended
+    const canUndo = !undone && changed.length > 0
+    return (
+      <Dialog
+        title={title}
+        mutation={undoing}
+        changed={false}
+        onClose={onClose}
+        actions={canUndo && <MutationButton mutation={undoing} text="Undo" onClick={() => void undo(changed)} />}
+      >
+        <Notice
+          tone={changed.length > 0 ? 'good' : 'warning'}
+          text={undone ? 'Unsuspended accounts: {count}' : 'Suspended accounts: {count}'}
+          values={{ count: formatNumber(changed.length) }}
+        />
+        <ul className="list">
+          {left.map(({ user, reason: why }) => (
+            <li key={user.id} className="split-row">
+              <UserName strong>{user.username}</UserName>
+              <span className="small muted">{why}</span>
+            </li>
+          ))}
+        </ul>
+      </Dialog>
+    )
+  }
   return (
     <ConfirmDialog
       title={title}
@@ -88,10 +90,10 @@ export function BulkSuspendDialog({ title, listUsers, onClose, onDone }: Props) 
       dangerous
       act={suspend}
       onDone={onDone}
-      next={done && outcome}
+      next={show}
       onClose={onClose}
     >
-      <ReasonField value={reason} onText={setReason} />
+      <ReasonField {...reason} />
     </ConfirmDialog>
   )
 }

@@ -1,5 +1,4 @@
 import type { ApprovalRequest, Client } from '@gatehouse/client'
-import { type SubmitEvent, useState } from 'react'
 import { Link } from 'wouter'
 import { UserName } from '../../components/avatar.tsx'
 import { Button } from '../../components/button.tsx'
@@ -8,7 +7,8 @@ import { MutationError, QueryError, RowError, SubmitButton } from '../../compone
 import { hostOf } from '../../components/format.ts'
 import { AddressField, parseInstanceAddress } from '../../components/instance-address.tsx'
 import { Badge, RelativeTime } from '../../components/status.tsx'
-import { useMutation, useQuery, useToast } from '../../hooks.ts'
+import { useMutation, useQuery } from '../../hooks.ts'
+import { Form, useText } from '../../components/field.tsx'
 import { t, translate } from '../../language/language.ts'
 import { Phrase } from '../../language/phrase.tsx'
 import { AdminList, type Asked, type Filter } from './admin-list.tsx'
@@ -83,35 +83,23 @@ export function FederationSection() {
 
 function PeerForm({ onSent }: { onSent: () => void }) {
   const mutation = useMutation()
-  const showToast = useToast()
-  const [address, setAddress] = useState('')
-  const [submitted, setSubmitted] = useState(false)
-  const origin = parseInstanceAddress(address)
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault()
-    setSubmitted(true)
-    if (!origin) return
-    const done = await mutation.run(async (_, client) => {
-      const { peer } = await client.call('initiatePeer', { body: { remoteOrigin: origin } })
-      showToast(peer.status === 'active' ? t('The instances are now peers.') : t('Request sent.'))
-    })
+  const address = useText('', mutation)
+  const submit = async () => {
+    const body = { remoteOrigin: parseInstanceAddress(address.value) ?? '' }
+    const done = await mutation.run(
+      (_, client) => client.call('initiatePeer', { body }),
+      ({ peer }) => (peer.status === 'active' ? t('The instances are now peers.') : t('Request sent.')),
+    )
     onSent()
-    if (!done) return
-    setAddress('')
-    setSubmitted(false)
+    if (done) address.onText('')
+    return done !== null
   }
   return (
-    <form className="peer-form" noValidate onSubmit={(event) => void submit(event)}>
-      <AddressField
-        label={t('Address of an instance')}
-        name="peer-address"
-        value={address}
-        submitted={submitted}
-        onText={(text) => (setAddress(text), mutation.clear())}
-      />
+    <Form className="peer-form" onSubmit={submit}>
+      <AddressField label={t('Address of an instance')} name="peer-address" {...address} />
       <SubmitButton mutation={mutation} text="Send request" />
       {(mutation.error || mutation.waitSeconds > 0) && <MutationError mutation={mutation} />}
-    </form>
+    </Form>
   )
 }
 

@@ -1,10 +1,9 @@
 import type { Invite } from '@gatehouse/client'
 import { limits } from '@gatehouse/contracts/constants'
-import { useState } from 'react'
 import { ConfirmDialog } from '../../components/dialog.tsx'
-import { Field } from '../../components/field.tsx'
+import { Field, useText } from '../../components/field.tsx'
 import { fromDateTimeInput, toDateTimeInput } from '../../components/format.ts'
-import { useAppContext, useToast } from '../../hooks.ts'
+import { useAppContext } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 import type { RowDialogProps } from './row-dialog.tsx'
 
@@ -14,13 +13,11 @@ const weekMs = 7 * 86_400_000
 
 type Limits = { maxUses: number | null; expiresAt: number | null }
 
-/** Empty means no limit. `check` is called on submit. */
-function useInviteLimits(findInitial: () => Limits) {
-  const [initial] = useState(findInitial)
-  const [uses, setUses] = useState(String(initial.maxUses ?? ''))
-  const [expiry, setExpiry] = useState(initial.expiresAt === null ? '' : toDateTimeInput(initial.expiresAt))
-  const [submitted, setSubmitted] = useState(false)
-  const typed = uses.trim()
+/** Empty means no limit. */
+function useInviteLimits(initial: Limits) {
+  const uses = useText(String(initial.maxUses ?? ''))
+  const expiry = useText(initial.expiresAt === null ? '' : toDateTimeInput(initial.expiresAt))
+  const typed = uses.value.trim()
   const problem = typed !== '' && !/^[1-9]\d{0,8}$/.test(typed) ? t('Enter a whole number, 1 or more.') : null
   const fields = (
     <>
@@ -29,9 +26,8 @@ function useInviteLimits(findInitial: () => Limits) {
         name="max-uses"
         optional
         inputMode="numeric"
-        value={uses}
-        onText={setUses}
-        error={submitted ? problem : null}
+        {...uses}
+        problem={problem}
         hint={t('Empty: no limit.')}
       />
       <Field
@@ -39,32 +35,24 @@ function useInviteLimits(findInitial: () => Limits) {
         name="expires-at"
         optional
         type="datetime-local"
-        value={expiry}
-        onText={setExpiry}
+        {...expiry}
         hint={t('Empty: never.')}
       />
     </>
   )
-  const check = () => {
-    setSubmitted(true)
-    return !problem
-  }
-  const values: Limits = { maxUses: typed === '' ? null : Number(typed), expiresAt: fromDateTimeInput(expiry) }
-  return { fields, submitted, check, values }
+  const values: Limits = { maxUses: typed === '' ? null : Number(typed), expiresAt: fromDateTimeInput(expiry.value) }
+  return { fields, values }
 }
 
 export function InviteDialog({ row: invite, ...props }: Pick<Props, 'onClose' | 'onDone'> & { row: Invite | null }) {
   const { client, now } = useAppContext()
-  const [name, setName] = useState(invite?.name ?? '')
-  const { fields, submitted, check, values } = useInviteLimits(
-    () => invite ?? { maxUses: 1, expiresAt: now() + weekMs },
-  )
-  const body = { name: name.trim(), ...values }
+  const name = useText(invite?.name)
+  const { fields, values } = useInviteLimits(invite ?? { maxUses: 1, expiresAt: now() + weekMs })
+  const body = { name: name.value.trim(), ...values }
   return (
     <ConfirmDialog
       title={invite ? t('Edit {name}', { name: invite.name }) : t('New invite')}
       submit={invite ? t('Save') : t('Create invite')}
-      check={() => check() && body.name !== ''}
       act={() =>
         invite ? client.call('patchInvite', { params: { id: invite.id }, body }) : client.call('createInvite', { body })
       }
@@ -75,9 +63,8 @@ export function InviteDialog({ row: invite, ...props }: Pick<Props, 'onClose' | 
         label={t('Name')}
         name="invite-name"
         maxLength={limits.inviteNameMax}
-        value={name}
-        onText={setName}
-        error={submitted && !name.trim() ? t('Enter a name.') : null}
+        {...name}
+        problem={body.name ? null : t('Enter a name.')}
         hint={t('Shown to the people you invite when they register.')}
       />
       {fields}
@@ -88,12 +75,7 @@ export function InviteDialog({ row: invite, ...props }: Pick<Props, 'onClose' | 
 /** A revoked invite gets a new link. Spec: Invite status. */
 export function ReinstateDialog({ row: invite, name, ...props }: Props) {
   const { client, now } = useAppContext()
-  const showToast = useToast()
-  const { fields, check, values } = useInviteLimits(() => extendLimits(invite, now()))
-  const reinstate = async () => {
-    const { tokenRotated } = await client.call('reinstateInvite', { params: { id: invite.id }, body: values })
-    showToast(t(tokenRotated ? '{name} is active again, with a new link.' : '{name} is active again.', { name }))
-  }
+  const { fields, values } = useInviteLimits(extendLimits(invite, now()))
   return (
     <ConfirmDialog
       title={t('Reinstate {name}', { name })}
@@ -103,8 +85,10 @@ export function ReinstateDialog({ row: invite, name, ...props }: Props) {
           : 'The link stays the same.'
       }
       submit={t('Reinstate')}
-      check={check}
-      act={reinstate}
+      act={() => client.call('reinstateInvite', { params: { id: invite.id }, body: values })}
+      done={({ tokenRotated }) =>
+        t(tokenRotated ? '{name} is active again, with a new link.' : '{name} is active again.', { name })
+      }
       {...props}
     >
       {fields}

@@ -1,14 +1,14 @@
 import type { Peer } from '@gatehouse/client'
-import { Fragment, type ReactNode, useState } from 'react'
+import { Fragment, type ReactNode } from 'react'
 import { Link } from 'wouter'
 import { UserName } from '../../components/avatar.tsx'
-import { Dialog } from '../../components/dialog.tsx'
+import { ConfirmDialog } from '../../components/dialog.tsx'
 import { MutationButton, RowError } from '../../components/error-message.tsx'
-import { Field } from '../../components/field.tsx'
+import { Field, useText } from '../../components/field.tsx'
 import { formatNumber, hostOf } from '../../components/format.ts'
 import { Menu, MenuItem } from '../../components/menu.tsx'
 import { Badge, RelativeTime } from '../../components/status.tsx'
-import { useMutation, useToast } from '../../hooks.ts'
+import { useMutation, type Work } from '../../hooks.ts'
 import { t, type Text } from '../../language/language.ts'
 import { Phrase } from '../../language/phrase.tsx'
 import { explainPeer, type PeerAct, peerStates } from './peer-states.ts'
@@ -44,18 +44,19 @@ const ForgetDialog = askBefore<Peer>({
 /** Contract: 7. */
 export function PeerRow({ peer, onChanged }: { peer: Peer; onChanged: () => void }) {
   const recheck = useMutation()
-  const showToast = useToast()
   const host = hostOf(peer.origin)
   const { item, dialog } = useRowDialog({ row: peer, name: host, onDone: onChanged })
   const state = peerStates[peer.status]
   const explanation = explainPeer(peer)
   const time = lastChangeOf(peer)
   const runRecheck = async () => {
-    const done = await recheck.run(async (_, client) => {
-      const { status } = (await client.call('recheckPeer', { params: { id: peer.id } })).peer
-      const label = t(peerStates[status].label)
-      showToast(t(status === 'active' ? '{host} is active again.' : '{host}: still {label}.', { host, label }))
-    })
+    const done = await recheck.run(
+      (_, client) => client.call('recheckPeer', { params: { id: peer.id } }),
+      ({ peer: { status } }) => {
+        const label = t(peerStates[status].label)
+        return t(status === 'active' ? '{host} is active again.' : '{host}: still {label}.', { host, label })
+      },
+    )
     if (done) onChanged()
   }
   const items: Record<PeerAct, ReactNode> = {
@@ -139,42 +140,37 @@ function lastChangeOf({ revokedAt, activatedAt, createdAt }: Peer): { text: Text
 const maxRotationDays = 365
 
 /** Contract: 7, rotation. */
-function RotationDialog({ row: peer, name: host, onClose, onDone }: RowDialogProps<Peer>) {
+function RotationDialog({ row: { id, autoRotateIntervalDays }, name: host, ...props }: RowDialogProps<Peer>) {
   const rotation = useMutation()
-  const saving = useMutation()
-  const [typed, setTyped] = useState(String(peer.autoRotateIntervalDays))
-  const days = Number(typed)
+  const typed = useText(String(autoRotateIntervalDays))
+  const days = Number(typed.value)
   const valid = Number.isInteger(days) && days >= 1 && days <= maxRotationDays
-  const finish = (done: boolean) => {
-    if (!done) return
-    onClose()
-    onDone()
-  }
-  const params = { id: peer.id }
-  const rotate = async () =>
-    finish(await rotation.run((_, client) => client.call('rotatePeer', { params }), t('The secret was rotated.')))
-  const save = async () => {
-    const body = { autoRotateIntervalDays: days }
-    if (valid) finish(await saving.run((_, client) => client.call('patchPeer', { params, body }), t('Saved.')))
+  const problem = valid ? null : t('Enter a number from 1 to {maxRotationDays}.', { maxRotationDays })
+  const rotate: Work<unknown> = (_, client) => client.call('rotatePeer', { params: { id } })
+  const rotateNow = async () => {
+    if (!(await rotation.run(rotate, t('The secret was rotated.')))) return
+    props.onClose()
+    props.onDone()
   }
   return (
-    <Dialog
+    <ConfirmDialog
       title={t('Secret of {host}', { host })}
       text="The secret signs the requests between the two instances. Rotating it interrupts nothing."
       submit={t('Save')}
-      mutation={rotation.busy || rotation.error ? rotation : saving}
-      actions={<MutationButton mutation={rotation} text="Rotate now" onClick={() => void rotate()} />}
-      onSubmit={save}
-      onClose={onClose}
+      mutation={rotation.busy || rotation.error ? rotation : undefined}
+      actions={<MutationButton mutation={rotation} text="Rotate now" onClick={() => void rotateNow()} />}
+      act={(_, client) => client.call('patchPeer', { params: { id }, body: { autoRotateIntervalDays: days } })}
+      done={t('Saved.')}
+      {...props}
     >
       <Field
         label={t('Rotate every … days')}
         name="rotation-days"
         inputMode="numeric"
-        value={typed}
-        onText={setTyped}
-        error={valid ? null : t('Enter a number from 1 to {maxRotationDays}.', { maxRotationDays })}
+        {...typed}
+        problem={problem}
+        error={problem}
       />
-    </Dialog>
+    </ConfirmDialog>
   )
 }

@@ -1,13 +1,14 @@
-import type { Client, InstanceSettings } from '@gatehouse/client'
+import type { InstanceSettings } from '@gatehouse/client'
 import { limits } from '@gatehouse/contracts/constants'
-import { type SubmitEvent, useState } from 'react'
+import { useEffect, useState } from 'react'
 import { AccentField, PicturePicker } from '../../components/appearance-fields.tsx'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { MutationError, QueryError, SubmitButton } from '../../components/error-message.tsx'
-import { Field, RadioGroup, Switch, TextArea } from '../../components/field.tsx'
+import { RadioGroup, Switch } from '../../components/choices.tsx'
+import { Field, Form } from '../../components/field.tsx'
 import { Skeleton, StatusDot } from '../../components/status.tsx'
-import { refetchInstanceInfo, useClient, useMutation, useQuery } from '../../hooks.ts'
+import { refetchInstanceInfo, useClient, useInstanceInfo, useMutation, useQuery, type Work } from '../../hooks.ts'
 import { t, type Text } from '../../language/language.ts'
 
 const registrationOptions = [
@@ -77,36 +78,35 @@ const textSettings: Record<'instanceName' | 'contact' | 'description' | 'rules',
 
 const textNames = Object.keys(textSettings) as Array<keyof typeof textSettings>
 
+type OnSaved = (settings: InstanceSettings) => void
+
+function usePatch(onSaved: OnSaved) {
+  const mutation = useMutation()
+  const patch = (readBody: Work<Partial<InstanceSettings>>) =>
+    mutation.run(async (signal, client) => {
+      const body = await readBody(signal, client)
+      onSaved(await client.call('patchSettings', { body, signal }))
+    }, t('Saved.'))
+  return { mutation, patch }
+}
+
 /** Spec: POST register, toggle matrix. */
 export function SettingsSection() {
-  const fetchSettings = async (signal: AbortSignal, client: Client) => {
-    const [settings, info] = await Promise.all([
-      client.call('getSettings', { signal }),
-      client.call('instanceInfo', { signal }),
-    ])
-    return { settings, registrationOpen: info.registrationOpen }
-  }
-  const query = useQuery('settings', fetchSettings, 'settings')
-  const mutation = useMutation()
+  const { info } = useInstanceInfo()
+  const query = useQuery('settings', (signal, client) => client.call('getSettings', { signal }), 'settings')
+  const { data: settings, setData } = query
+  useEffect(() => void (settings && refetchInstanceInfo()), [settings])
+  const { mutation, patch } = usePatch(setData)
   const [pending, setPending] = useState<Partial<InstanceSettings>>({})
   const change = async (changed: Partial<InstanceSettings>) => {
     if (mutation.busy) return
     // Shown at once, reverted on an error.
     setPending(changed)
-    await mutation.run(async (signal, client) => {
-      const settings = await client.call('patchSettings', { body: changed, signal })
-      const { registrationOpen } = await client.call('instanceInfo', { signal })
-      query.setData({ settings, registrationOpen: settings.registrationOpen ?? registrationOpen })
-    }, t('Saved.'))
+    await patch(async () => changed)
     setPending({})
   }
-  if (!query.data) return query.error ? <QueryError query={query} /> : <Skeleton rows={5} />
-  const { settings, registrationOpen } = query.data
+  if (!settings) return query.error ? <QueryError query={query} /> : <Skeleton rows={5} />
   const shown = { ...settings, ...pending }
-  const save = (next: InstanceSettings) => {
-    query.setData({ settings: next, registrationOpen })
-    refetchInstanceInfo()
-  }
   return (
     <div className="settings-grid">
       <div className="stack">
@@ -131,12 +131,15 @@ export function SettingsSection() {
           </div>
           {(mutation.error || mutation.waitSeconds > 0) && <MutationError mutation={mutation} />}
         </Card>
-        <LookForm settings={settings} onSaved={save} />
+        <LookForm settings={settings} onSaved={setData} />
       </div>
       <div className="stack">
-        <RegistrationRules local={registrationOpen} federated={settings.federatedRegistrationOpen} />
+        <RegistrationRules
+          local={settings.registrationOpen ?? info?.registrationOpen === true}
+          federated={settings.federatedRegistrationOpen}
+        />
         {textNames.map((name) => (
-          <TextSettingForm key={name} name={name} value={settings[name] ?? ''} onSaved={save} />
+          <TextSettingForm key={name} name={name} value={settings[name] ?? ''} onSaved={setData} />
         ))}
       </div>
     </div>
@@ -188,59 +191,46 @@ function RegistrationRules({ local, federated }: { local: boolean; federated: bo
   )
 }
 
-type OnSaved = (settings: InstanceSettings) => void
 type TextSettingProps = { name: keyof typeof textSettings; value: string; onSaved: OnSaved }
 
 function TextSettingForm({ name, value, onSaved }: TextSettingProps) {
   const { title, label, hint, submit, max, isLong } = textSettings[name]
-  const mutation = useMutation()
+  const { mutation, patch } = usePatch(onSaved)
   const [typed, setTyped] = useState(value)
   const text = typed.trim()
   const isNeeded = name === 'instanceName'
-  const Input = isLong ? TextArea : Field
-  const save = async (event: SubmitEvent) => {
-    event.preventDefault()
-    if (isNeeded && !text) return
-    await mutation.run(
-      async (signal, client) => onSaved(await client.call('patchSettings', { body: { [name]: text }, signal })),
-      t('Saved.'),
-    )
-  }
+  const problem = isNeeded && !text ? t('Enter a name.') : null
   return (
     <Card title={t(title)}>
-      <form className="stack stack--tight" noValidate onSubmit={(event) => void save(event)}>
-        <Input
+      <Form className="stack stack--tight" onSubmit={() => patch(async () => ({ [name]: text }))}>
+        <Field
+          isLong={isLong}
           label={t(label)}
           name={name}
           optional={!isNeeded}
-          autoComplete="off"
           maxLength={max}
           value={typed}
           onText={(next) => setTyped(name === 'rules' ? next : next.replaceAll('\n', ' '))}
-          error={isNeeded && !text ? t('Enter a name.') : null}
+          problem={problem}
+          error={problem}
           hint={t(hint)}
         />
         {mutation.error && <MutationError mutation={mutation} />}
         <div className="button-row">
           <SubmitButton mutation={mutation} variant="outline" text={submit} />
         </div>
-      </form>
+      </Form>
     </Card>
   )
 }
 
 function LookForm({ settings, onSaved }: { settings: InstanceSettings; onSaved: OnSaved }) {
   const client = useClient()
-  const mutation = useMutation()
+  const { mutation, patch } = usePatch(onSaved)
   const [color, setColor] = useState(settings.accentColor)
   const { logo } = settings
   /** Once on light and once on dark. */
   const preview = { className: 'wordmark wordmark--logo logo-preview', src: client.uploadUrl(logo ?? ''), alt: '' }
-  const change = (readBody: (signal: AbortSignal) => Promise<Partial<InstanceSettings>>) =>
-    void mutation.run(
-      async (signal) => onSaved(await client.call('patchSettings', { body: await readBody(signal), signal })),
-      t('Saved.'),
-    )
   return (
     <Card title={t('Look')}>
       <div className="stack">
@@ -256,8 +246,10 @@ function LookForm({ settings, onSaved }: { settings: InstanceSettings; onSaved: 
             name="logo"
             label={t('Logo')}
             choose={logo ? 'Change picture' : 'Choose picture'}
-            onRemove={logo ? () => change(async () => ({ logo: null })) : null}
-            onFile={(file) => change(async (signal) => ({ logo: (await client.upload(file, { signal })).filename }))}
+            onRemove={logo ? () => void patch(async () => ({ logo: null })) : null}
+            onFile={(file) =>
+              void patch(async (signal) => ({ logo: (await client.upload(file, { signal })).filename }))
+            }
             hint={t(
               'Takes the place of the word Gatehouse, on light and on dark, and is the picture where a link is previewed.',
             )}
@@ -271,7 +263,11 @@ function LookForm({ settings, onSaved }: { settings: InstanceSettings; onSaved: 
         </div>
         {(mutation.error || mutation.waitSeconds > 0) && <MutationError mutation={mutation} />}
         <div className="button-row">
-          <Button busy={mutation.busy} text="Save color" onClick={() => change(async () => ({ accentColor: color }))} />
+          <Button
+            busy={mutation.busy}
+            text="Save color"
+            onClick={() => void patch(async () => ({ accentColor: color }))}
+          />
         </div>
       </div>
     </Card>

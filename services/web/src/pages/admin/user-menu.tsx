@@ -1,10 +1,9 @@
 import { listOwnedSpaces, type RecoveryLink, type User } from '@gatehouse/client'
 import { limits } from '@gatehouse/contracts/constants'
-import { useState } from 'react'
 import { CopyButton, LinkField } from '../../components/copy-field.tsx'
 import { OwnedSpaces } from '../../components/deletion-results.tsx'
 import { ConfirmDialog, Dialog } from '../../components/dialog.tsx'
-import { Field } from '../../components/field.tsx'
+import { Field, useText } from '../../components/field.tsx'
 import { formatDateTime } from '../../components/format.ts'
 import { Menu } from '../../components/menu.tsx'
 import { Badge, Notice } from '../../components/status.tsx'
@@ -84,7 +83,7 @@ function RoleDialog({ row: user, name: username, isSelf, onClose, onDone }: User
 
 /** Contract: 5, suspend. */
 function SuspendDialog({ row: user, name: username, ...props }: UserDialogProps) {
-  const [reason, setReason] = useState('')
+  const reason = useText()
   return (
     <ConfirmDialog
       title={t('Suspend {username}', { username })}
@@ -92,15 +91,15 @@ function SuspendDialog({ row: user, name: username, ...props }: UserDialogProps)
       submit={t('Suspend')}
       dangerous
       done={t('{username} is suspended.', { username })}
-      act={(_, client) => client.call('suspendUser', { params: { id: user.id }, body: { reason } })}
+      act={(_, client) => client.call('suspendUser', { params: { id: user.id }, body: { reason: reason.value } })}
       {...props}
     >
-      <ReasonField value={reason} onText={setReason} />
+      <ReasonField {...reason} />
     </ConfirmDialog>
   )
 }
 
-export function ReasonField(field: { value: string; onText: (text: string) => void }) {
+export function ReasonField(field: ReturnType<typeof useText>) {
   return (
     <Field
       label={t('Reason')}
@@ -163,9 +162,8 @@ function DeleteUserDialog({ row: user, name: username, ...props }: UserDialogPro
 
 /** Shows the link once. Contract: 3, recover. */
 function RecoveryLinkDialog({ row: { id }, name: username, onClose }: UserDialogProps) {
-  const [link, setLink] = useState<RecoveryLink | null>(null)
   const title = t('Recovery link for {username}', { username })
-  const shown = link && (
+  const show = (link: RecoveryLink) => (
     <Dialog title={title} onClose={onClose}>
       <Notice
         tone="warning"
@@ -180,8 +178,8 @@ function RecoveryLinkDialog({ row: { id }, name: username, onClose }: UserDialog
       title={title}
       text="With the link the user chooses a new password and is logged out everywhere else. Nothing changes until then. An earlier link ends."
       submit={t('Make a link')}
-      act={async (_, client) => setLink(await client.call('createRecoveryLink', { params: { id } }))}
-      next={shown}
+      act={(_, client) => client.call('createRecoveryLink', { params: { id } })}
+      next={show}
       onClose={onClose}
       focus="submit"
     />
@@ -190,7 +188,6 @@ function RecoveryLinkDialog({ row: { id }, name: username, onClose }: UserDialog
 
 /** Shows the temporary password once. Spec: POST reset-password. */
 function ResetPasswordDialog({ row: { id }, name: username, isSelf, onClose }: UserDialogProps) {
-  const [password, setPassword] = useState<string | null>(null)
   return (
     <ConfirmDialog
       title={t('Temporary password for {username}', { username })}
@@ -201,8 +198,8 @@ function ResetPasswordDialog({ row: { id }, name: username, isSelf, onClose }: U
       }
       submit={t('Reset password')}
       dangerous
-      act={async (_, client) => setPassword((await client.call('resetPassword', { params: { id } })).temporaryPassword)}
-      next={password && <TemporaryPassword username={username} password={password} onClose={onClose} />}
+      act={async (_, client) => (await client.call('resetPassword', { params: { id } })).temporaryPassword}
+      next={(password) => <TemporaryPassword username={username} password={password} onClose={onClose} />}
       onClose={onClose}
     />
   )

@@ -5,11 +5,11 @@ import {
   findRegistrationProblems,
 } from '@gatehouse/client/registration'
 import { limits } from '@gatehouse/contracts/constants'
-import { type SubmitEvent, useEffect, useState } from 'react'
+import { useEffect, useState } from 'react'
 import { Link, useSearch } from 'wouter'
 import { UserName } from '../../components/avatar.tsx'
 import { formatError, MutationError, SubmitButton } from '../../components/error-message.tsx'
-import { Field, findField, PasswordField } from '../../components/field.tsx'
+import { Field, Form, PasswordField } from '../../components/field.tsx'
 import { useClient, useStore } from '../../hooks.ts'
 import { t, translate, translateRefusal } from '../../language/language.ts'
 import { findRefusedField, type Registration } from './use-registration.ts'
@@ -19,25 +19,17 @@ export function AccountStep({ account, editAccount, mutation, invite, isClosed, 
   const [availabilityCheck] = useState(() => createAvailabilityCheck(client))
   useEffect(() => () => availabilityCheck.cancel(), [availabilityCheck])
   const availability = useStore(availabilityCheck)
-  const [submitted, setSubmitted] = useState(false)
-
-  const allProblems = findRegistrationProblems(account)
-  const problems = submitted ? allProblems : {}
+  const problems = findRegistrationProblems(account)
   const taken = availability.status === 'unavailable' ? translate(availability.reason) : null
   const refusedField = findRefusedField(mutation.error)
   const refusalOf = (field: 'username' | 'password') =>
     refusedField === field ? translateRefusal(mutation.error as ApiError) : null
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault()
-    setSubmitted(true)
-    const first = (['username', 'password', 'confirmation'] as const).find((name) => allProblems[name])
-    const wrong = first ?? (availability.status === 'unavailable' && 'username')
-    if (wrong) return findField(event.currentTarget, wrong)?.focus()
+  const submit = () => {
     mutation.clear()
     setStep(2)
   }
   return (
-    <form className="stack stack--tight" noValidate onSubmit={submit}>
+    <Form className="stack stack--tight" focusesProblem onSubmit={submit}>
       {isClosed && invite.check?.valid && (
         <p className="muted">
           {t('You are invited:')} <UserName strong>{invite.check.name}</UserName>
@@ -50,7 +42,8 @@ export function AccountStep({ account, editAccount, mutation, invite, isClosed, 
         autoComplete="username"
         maxLength={40}
         value={account.username}
-        error={problems.username ? translate(problems.username) : (refusalOf('username') ?? taken)}
+        problem={problems.username ? translate(problems.username) : taken}
+        error={refusalOf('username') ?? taken}
         good={
           availability.status === 'available'
             ? t('{username} is available.', { username: availability.username })
@@ -70,9 +63,8 @@ export function AccountStep({ account, editAccount, mutation, invite, isClosed, 
         hint={t('{count} characters or more.', { count: minPassword })}
         value={account.password}
         onText={(password) => editAccount({ password })}
-        error={
-          problems.password ? t('Use at least {count} characters.', { count: minPassword }) : refusalOf('password')
-        }
+        problem={problems.password && t('Use at least {count} characters.', { count: minPassword })}
+        error={refusalOf('password')}
       />
       <PasswordField
         label={t('Password again')}
@@ -80,13 +72,13 @@ export function AccountStep({ account, editAccount, mutation, invite, isClosed, 
         autoComplete="new-password"
         value={account.confirmation}
         onText={(confirmation) => editAccount({ confirmation })}
-        error={problems.confirmation && translate(problems.confirmation)}
+        problem={problems.confirmation && translate(problems.confirmation)}
         good={account.confirmation && account.confirmation === account.password ? t('The passwords match.') : null}
       />
       <MutationError mutation={refusedField && refusedField !== 'invite' ? { ...mutation, error: null } : mutation} />
       <SubmitButton mutation={mutation} text="Continue" wide />
       <LogInInstead />
-    </form>
+    </Form>
   )
 }
 

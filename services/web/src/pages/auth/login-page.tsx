@@ -1,10 +1,10 @@
 import { ApiError } from '@gatehouse/client'
-import { type SubmitEvent, use, useEffect, useRef, useState } from 'react'
+import { use, useEffect, useRef, useState } from 'react'
 import { Link, useSearch } from 'wouter'
 import { Button } from '../../components/button.tsx'
 import { DeletionResults } from '../../components/deletion-results.tsx'
 import { MutationError, SubmitButton } from '../../components/error-message.tsx'
-import { Field, findField, PasswordField } from '../../components/field.tsx'
+import { CodeField, Field, findField, Form, PasswordField, useText } from '../../components/field.tsx'
 import { Notice } from '../../components/status.tsx'
 import { DeletionReportContext, openEntries, useClient, useInstanceInfo, useMutation, useStore } from '../../hooks.ts'
 import { t, translate, translateRefusal } from '../../language/language.ts'
@@ -21,18 +21,16 @@ export function LoginPage() {
   const mutation = useMutation()
   const { info } = useInstanceInfo()
   const search = useSearch()
-  const [username, setUsername] = useState('')
-  const [password, setPassword] = useState('')
-  const [code, setCode] = useState('')
+  const username = useText('', mutation)
+  const password = useText('', mutation)
+  const code = useText('', mutation)
   const [step, setStep] = useState<'password' | 'code'>('password')
-  const [submitted, setSubmitted] = useState(false)
   const form = useRef<HTMLFormElement>(null)
   const focus = (name: string) => findField(form.current, name)?.focus()
   useEffect(() => focus('code'), [step])
   const goBack = () => {
     setStep('password')
-    setCode('')
-    mutation.clear()
+    code.onText('')
     setTimeout(() => focus('password'))
   }
 
@@ -59,20 +57,13 @@ export function LoginPage() {
   const { error } = mutation
   const isRefused = error instanceof ApiError && error.status === 401 && !error.code?.startsWith('passkey')
   const refusal = isRefused ? translateRefusal(error) : null
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault()
-    setSubmitted(true)
-    if (!username.trim()) return focus('username')
-    if (!password) return focus('password')
+  const submit = async () => {
     setDeletionReport(null)
     void loadHomePage().catch(() => undefined) // reported where the page is shown
-    if (step === 'code' && !code.trim()) return focus('code')
-    const credentials = { username: username.trim(), password, ...(step === 'code' && { code }) }
+    const credentials = { username: username.value.trim(), password: password.value }
     const done = await mutation.run(async (signal) => {
-      const { next } = await client.logIn(credentials, { signal })
-      if (!next) return
-      setStep('code')
-      setSubmitted(false)
+      const { next } = await client.logIn({ ...credentials, ...(code.value && { code: code.value }) }, { signal })
+      if (next) setStep('code')
     })
     if (!done) findField(form.current, step)?.select()
   }
@@ -88,16 +79,12 @@ export function LoginPage() {
       }
     >
       <SessionEndNotice />
-      <form ref={form} className="stack stack--tight" noValidate onSubmit={(event) => void submit(event)}>
+      <Form ref={form} className="stack stack--tight" focusesProblem onSubmit={submit}>
         {step === 'code' ? (
-          <Field
-            verbatim
-            label={t('Code')}
-            name="code"
-            autoComplete="one-time-code"
-            value={code}
-            onText={(text) => (setCode(text), mutation.clear())}
-            error={submitted && !code.trim() ? t('Enter the code of your app.') : refusal}
+          <CodeField
+            {...code}
+            problem={code.value.trim() ? null : t('Enter the code of your app.')}
+            error={refusal}
             hint={t('The six digits of your authenticator app, or a recovery code.')}
           />
         ) : (
@@ -107,18 +94,17 @@ export function LoginPage() {
               label={t('Username')}
               name="username"
               autoComplete="username webauthn"
-              value={username}
-              onText={(text) => (setUsername(text), mutation.clear())}
-              error={submitted && !username.trim() ? t('Enter your username.') : null}
+              {...username}
+              problem={username.value.trim() ? null : t('Enter your username.')}
               {...(refusal && { 'aria-invalid': true })}
             />
             <PasswordField
               label={t('Password')}
               name="password"
               autoComplete="current-password"
-              value={password}
-              onText={(text) => (setPassword(text), mutation.clear())}
-              error={submitted && !password ? t('Enter your password.') : refusal}
+              {...password}
+              problem={password.value ? null : t('Enter your password.')}
+              error={refusal}
             />
           </>
         )}
@@ -128,7 +114,7 @@ export function LoginPage() {
           <Button wide icon="key" text="Sign in with a passkey" onClick={() => void askForPasskey()} />
         )}
         {step === 'code' && <Button variant="plain" text="Back" onClick={goBack} />}
-      </form>
+      </Form>
       <p className="auth__alternative">{t('Forgot your password? Ask an admin of this instance for a link.')}</p>
       <p className="auth__alternative">
         {info?.registrationOpen === false ? t('New accounts need an invite.') : t('New here?')}{' '}

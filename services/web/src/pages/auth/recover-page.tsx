@@ -1,9 +1,9 @@
 import { ApiError } from '@gatehouse/client'
 import { routes } from '@gatehouse/client/routes'
-import { type SubmitEvent, useState } from 'react'
+import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { MutationError, SubmitButton } from '../../components/error-message.tsx'
-import { Field } from '../../components/field.tsx'
+import { CodeField, Form, useText } from '../../components/field.tsx'
 import { useNewPassword } from '../../components/new-password.tsx'
 import { Notice } from '../../components/status.tsx'
 import { useClient, useMutation } from '../../hooks.ts'
@@ -17,16 +17,14 @@ export function RecoverPage() {
   const [, navigate] = useLocation()
   const [token] = useState(() => location.hash.slice(1))
   const password = useNewPassword(mutation)
-  const [code, setCode] = useState('')
+  const code = useText('', mutation)
   const [asksForCode, setAsksForCode] = useState(false)
 
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault()
-    if (!password.check(event.currentTarget)) return
+  const submit = async () => {
     // Not aborted on unmount: the link counts once, and the response holds the token of the session.
     const recover = async () => {
       try {
-        await client.recover({ token, newPassword: password.value, ...(code && { code }) })
+        await client.recover({ token, newPassword: password.value, ...(code.value && { code: code.value }) })
       } catch (error) {
         setAsksForCode((before) => before || (error instanceof ApiError && error.code === 'second_factor_required'))
         throw error
@@ -42,21 +40,12 @@ export function RecoverPage() {
       )}
     >
       {token ? (
-        <form className="stack stack--tight" noValidate onSubmit={(event) => void submit(event)}>
+        <Form className="stack stack--tight" focusesProblem onSubmit={submit}>
           {password.fields}
-          {asksForCode && (
-            <Field
-              verbatim
-              label={t('Code of your second factor')}
-              name="code"
-              autoComplete="one-time-code"
-              value={code}
-              onText={(text) => (setCode(text), mutation.clear())}
-            />
-          )}
+          {asksForCode && <CodeField label={t('Code of your second factor')} {...code} />}
           <MutationError mutation={mutation} />
           <SubmitButton mutation={mutation} text="Change password" wide />
-        </form>
+        </Form>
       ) : (
         <Notice tone="error" text="This link is not complete. Copy the whole link, or ask an admin for a new one." />
       )}

@@ -1,8 +1,7 @@
-import { type SubmitEvent, useState } from 'react'
 import { AvatarPicker, ColorPicker, DisplayNameField } from '../../components/appearance-fields.tsx'
 import { Button } from '../../components/button.tsx'
 import { formatError, MutationError, SubmitButton } from '../../components/error-message.tsx'
-import { Field } from '../../components/field.tsx'
+import { Field, Form, useText } from '../../components/field.tsx'
 import { Notice, Skeleton, StatusDot } from '../../components/status.tsx'
 import { t, type Text } from '../../language/language.ts'
 import { AccountStep, LogInInstead } from './account-step.tsx'
@@ -52,18 +51,11 @@ const problems: Record<'expired' | 'exhausted' | 'invalid', Text> = {
 }
 
 function InviteStep({ invite }: Pick<Registration, 'invite'>) {
-  const [text, setText] = useState(invite.token)
-  const [isSubmitted, setSubmitted] = useState(false)
-  const missing = isSubmitted && !text.trim() ? t('Paste your invite link to continue.') : null
-  const { check } = invite
-  const problem = check?.valid === false && text === invite.entered ? t(problems[check.reason]) : null
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault()
-    setSubmitted(true)
-    if (text.trim()) invite.enter(text)
-  }
+  const text = useText(invite.token)
+  const { check, entered } = invite
+  const refusal = check?.valid === false && text.value === entered ? t(problems[check.reason]) : null
   return (
-    <form className="stack stack--tight" noValidate onSubmit={submit}>
+    <Form className="stack stack--tight" onSubmit={() => invite.enter(text.value)}>
       <Notice>
         <p>
           <strong>{t('New accounts need an invite.')}</strong>{' '}
@@ -74,33 +66,23 @@ function InviteStep({ invite }: Pick<Registration, 'invite'>) {
         label={t('Invite link')}
         name="invite"
         verbatim
-        value={text}
-        onText={setText}
-        error={missing ?? problem ?? (invite.error && formatError(invite.error))}
+        {...text}
+        problem={text.value.trim() ? null : t('Paste your invite link to continue.')}
+        error={refusal ?? (invite.error && formatError(invite.error))}
         hint={t('The whole link, or the code at its end.')}
       />
       <Button type="submit" variant="primary" wide busy={invite.checking} text="Continue" />
       <LogInInstead />
-    </form>
+    </Form>
   )
 }
 
 function ProfileStep({ account, profile, editProfile, image, mutation, setStep, register }: Registration) {
   const { displayName, avatarColor } = profile
   const { username } = account
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault()
-    void register()
-  }
   return (
-    <form className="stack" noValidate onSubmit={submit}>
-      <AvatarPicker
-        name={displayName.trim() || username}
-        color={avatarColor}
-        src={image.src}
-        onPick={image.set}
-        onRemove={() => image.set(null)}
-      />
+    <Form className="stack" onSubmit={register}>
+      <AvatarPicker name={displayName.trim() || username} color={avatarColor} {...image} />
       <ColorPicker value={avatarColor} onPick={(color) => editProfile({ avatarColor: color })} />
       <DisplayNameField value={displayName} username={username} onText={(text) => editProfile({ displayName: text })} />
       <MutationError mutation={mutation} />
@@ -108,6 +90,6 @@ function ProfileStep({ account, profile, editProfile, image, mutation, setStep, 
         <Button disabled={mutation.busy} text="Back" onClick={() => setStep(1)} />
         <SubmitButton mutation={mutation} text="Create account" />
       </div>
-    </form>
+    </Form>
   )
 }

@@ -4,7 +4,8 @@ import type { RefusalCode } from '@gatehouse/contracts'
 import { avatarColors } from '@gatehouse/contracts/constants'
 import { useState } from 'react'
 import { useSearchParams } from 'wouter'
-import { useAppContext, useImageFile, useInstanceInfo, useMutation, useQuery, useToast } from '../../hooks.ts'
+import { useAppContext, useInstanceInfo, useMutation, useQuery, useToast } from '../../hooks.ts'
+import { useImageFile } from '../../kept-state.ts'
 import { t } from '../../language/language.ts'
 
 const emptyAccount: RegistrationEntry = { username: '', password: '', confirmation: '' }

@@ -1,5 +1,6 @@
 import { ApiError } from '@gatehouse/client'
 import { useState } from 'react'
+import { useText } from '../../components/field.tsx'
 import { hostOf } from '../../components/format.ts'
 import { ConfirmDialog } from '../../components/dialog.tsx'
 import { AddressField, parseInstanceAddress } from '../../components/instance-address.tsx'
@@ -9,14 +10,13 @@ import { usePassword } from './use-password.tsx'
 
 /** `origin`: empty for a new instance. */
 export function ConnectDialog({ origin, onClose }: { origin: string; onClose: () => void }) {
-  const [address, setAddress] = useState(origin)
-  const target = parseInstanceAddress(address) ?? ''
-  const host = hostOf(target || origin)
   const own = usePassword({ name: 'connect-password' })
+  const address = useText(origin, own.mutation)
+  const target = parseInstanceAddress(address.value) ?? ''
+  const host = hostOf(target || origin)
   const remote = usePassword({ name: 'remote-password', label: t('Your password at {host}', { host }) })
   /** An account of that name exists there, with another password than the issued one. */
   const [isTaken, setTaken] = useState(false)
-  const password = isTaken ? remote : own
   const connect: Work<void> = async (signal, client) => {
     const remotePassword = isTaken ? remote.value : undefined
     try {
@@ -30,8 +30,7 @@ export function ConnectDialog({ origin, onClose }: { origin: string; onClose: ()
     <ConfirmDialog
       title={origin ? t('Connect to {host}', { host: hostOf(origin) }) : t('Connect an instance')}
       submit={t('Connect')}
-      confirmation={password}
-      check={() => password.check() && target !== ''}
+      confirmation={isTaken ? remote : own}
       act={connect}
       done={t('Connected to {host}.', { host })}
       onClose={onClose}
@@ -46,10 +45,8 @@ export function ConnectDialog({ origin, onClose }: { origin: string; onClose: ()
       <AddressField
         label={t('Address of the instance')}
         name="instance-address"
-        value={address}
+        {...address}
         disabled={origin !== '' || isTaken}
-        submitted={own.isSubmitted}
-        onText={(text) => (setAddress(text), own.mutation.clear())}
       />
     </ConfirmDialog>
   )

@@ -20,7 +20,7 @@ export function DataSection({ user }: { user: User }) {
 
 /** Contract: 3, export. */
 export function ExportDialog({ user, onClose }: { user: User; onClose: () => void }) {
-  const { field, value, check, mutation } = useOwnPassword(user, 'export-password')
+  const { field, value, mutation } = useOwnPassword(user, 'export-password')
   const [received, setReceived] = useState(0)
   const download: Work<void> = async (signal, client) => {
     setReceived(0)
@@ -34,7 +34,6 @@ export function ExportDialog({ user, onClose }: { user: User; onClose: () => voi
       submit={t('Download')}
       mutation={mutation}
       interruptible
-      check={check}
       act={download}
       done={t('Your data was downloaded.')}
       onClose={onClose}

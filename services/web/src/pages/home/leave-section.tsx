@@ -8,7 +8,8 @@ import { Button } from '../../components/button.tsx'
 import { ActionRow, Card } from '../../components/card.tsx'
 import { DeletionResults, OwnedSpaces, useDeletionResults } from '../../components/deletion-results.tsx'
 import { ConfirmDialog, Dialog, DialogButton } from '../../components/dialog.tsx'
-import { Checkbox, Field, RadioGroup } from '../../components/field.tsx'
+import { Checkbox, RadioGroup } from '../../components/choices.tsx'
+import { Field, useText } from '../../components/field.tsx'
 import { hostOf } from '../../components/format.ts'
 import { Notice } from '../../components/status.tsx'
 import { DeletionReportContext, useClient, useMutation, useQuery, useStore, type Work } from '../../hooks.ts'
@@ -55,9 +56,9 @@ function DeleteAccountDialog({ user, onClose, onExport }: { user: User; onClose:
   const [, setDeletionReport] = use(DeletionReportContext)
   const [, navigate] = useLocation()
   const password = useOwnPassword(user, 'delete-password')
-  const [username, setUsername] = useState('')
+  const username = useText()
   const [remoteResults, addRemoteResults] = useDeletionResults()
-  const usernameMismatch = username.trim().toLowerCase() !== user.username.toLowerCase()
+  const usernameMismatch = username.value.trim().toLowerCase() !== user.username.toLowerCase()
   const spaces = listOwnedSpaces(password.mutation.error)
   const instruction = t('Type {username} to confirm.', { username: user.username })
 
@@ -77,7 +78,6 @@ function DeleteAccountDialog({ user, onClose, onExport }: { user: User; onClose:
       dangerous
       confirmation={password}
       mutation={spaces.length > 0 ? { ...password.mutation, error: null } : password.mutation}
-      check={() => password.check() && !usernameMismatch}
       act={deleteAccount}
       onClose={onClose}
     >
@@ -98,9 +98,8 @@ function DeleteAccountDialog({ user, onClose, onExport }: { user: User; onClose:
         verbatim
         label={t('Your username')}
         name="delete-username"
-        value={username}
-        onText={setUsername}
-        error={password.isSubmitted && usernameMismatch ? instruction : null}
+        {...username}
+        problem={usernameMismatch ? instruction : null}
         hint={instruction}
       />
     </ConfirmDialog>
@@ -162,18 +161,14 @@ function settledOf(results: IdentityDeletions | null, orders: readonly Order[]):
 /** Contract: 7, fan-out. */
 function DeleteIdentitiesDialog({ remotes, onClose }: { remotes: readonly RemoteInstance[]; onClose: () => void }) {
   const mutation = useMutation()
-  const [selected, setSelected] = useState<readonly string[]>([])
+  const [selected, setSelected] = useState<Readonly<Record<string, boolean>>>({})
   const [mode, setMode] = useState<DeletionMode>('soft')
   const [results, addResults] = useDeletionResults()
-  const origins = remotes.map((remote) => remote.origin).filter((origin) => selected.includes(origin))
-  const toggle = (origin: string, isSelected: boolean) =>
-    setSelected([...selected.filter((one) => one !== origin), ...(isSelected ? [origin] : [])])
-  const submit = () => {
-    if (origins.length === 0) return
-    return mutation.run(async (signal, client) =>
+  const origins = remotes.map((remote) => remote.origin).filter((origin) => selected[origin])
+  const submit = () =>
+    mutation.run(async (signal, client) =>
       addResults(await client.deleteFederationIdentities({ origins, mode, durable: true }, { signal })),
     )
-  }
   const orders = useQuery('orders', (signal, client) => client.call('listDeletionOrders', { signal }))
   const isWaiting = Object.values(results ?? {}).some((result) => !result.success && result.order)
   useEffect(() => {
@@ -202,8 +197,8 @@ function DeleteIdentitiesDialog({ remotes, onClose }: { remotes: readonly Remote
             label={hostOf(origin)}
             name="delete-identity"
             id={`delete-identity-${hostOf(origin)}`}
-            checked={selected.includes(origin)}
-            onChange={(isSelected) => toggle(origin, isSelected)}
+            checked={selected[origin] === true}
+            onChange={(isSelected) => setSelected({ ...selected, [origin]: isSelected })}
           />
         ))}
         {remotes.length === 0 && <p className="muted">{t('No connected instances.')}</p>}

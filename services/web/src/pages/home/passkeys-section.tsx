@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { ActionRow, Card } from '../../components/card.tsx'
 import { ConfirmDialog, DialogButton } from '../../components/dialog.tsx'
-import { Field } from '../../components/field.tsx'
+import { Field, useText } from '../../components/field.tsx'
 import { formatDate, formatDateTime } from '../../components/format.ts'
 import { QueryList } from '../../components/query-list.tsx'
 import { useClient, useQuery } from '../../hooks.ts'
@@ -79,8 +79,8 @@ function describeUse({ createdAt, lastUsedAt }: Passkey): string {
 type Props = { onClose: () => void; onDone: () => void }
 
 function AddPasskeyDialog(props: Props) {
-  const { field, value: password, check, isSubmitted, mutation } = usePassword({ name: 'passkey-password' })
-  const [name, setName] = useState(() => describeUserAgent(navigator.userAgent) ?? '')
+  const { field, value: password, mutation } = usePassword({ name: 'passkey-password' })
+  const name = useText(describeUserAgent(navigator.userAgent) ?? '')
   return (
     <ConfirmDialog
       title={t('Add a passkey')}
@@ -88,8 +88,7 @@ function AddPasskeyDialog(props: Props) {
       submit={t('Continue')}
       mutation={mutation}
       interruptible
-      check={() => check() && name.trim() !== ''}
-      act={(signal, client) => addPasskey(client, { name, password }, signal)}
+      act={(signal, client) => addPasskey(client, { name: name.value, password }, signal)}
       done={t('The passkey was added.')}
       {...props}
     >
@@ -98,9 +97,8 @@ function AddPasskeyDialog(props: Props) {
         label={t('Name')}
         name="passkey-name"
         maxLength={64}
-        value={name}
-        onText={setName}
-        error={isSubmitted && name.trim() === '' ? t('Enter a name.') : null}
+        {...name}
+        problem={name.value.trim() === '' ? t('Enter a name.') : null}
         hint={t('By which you know it again.')}
       />
     </ConfirmDialog>

@@ -1,9 +1,9 @@
 import type { User } from '@gatehouse/client'
-import { type SubmitEvent, useState } from 'react'
+import { useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { MutationButton, MutationError, SubmitButton } from '../../components/error-message.tsx'
-import { findField } from '../../components/field.tsx'
+import { Form } from '../../components/field.tsx'
 import { formatDateTime, hostOf } from '../../components/format.ts'
 import { useNewPassword } from '../../components/new-password.tsx'
 import { Notice } from '../../components/status.tsx'
@@ -75,23 +75,20 @@ export function PasswordForm({ user, onChanged }: { user: User; onChanged?: (pas
   const { mutation } = current
   const next = useNewPassword(mutation)
 
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault()
-    const isNextGood = next.check(event.currentTarget)
-    if (!current.check()) return findField(event.currentTarget, 'current-password')?.focus()
-    if (!isNextGood) return
+  const submit = async () => {
     // Not aborted on unmount: the response holds the new token of this session.
     const passwords = { newPassword: next.value, ...(isLocal && { currentPassword: current.value }) }
-    if (!(await mutation.run(() => client.changePassword(passwords)))) return
+    if (!(await mutation.run(() => client.changePassword(passwords)))) return false
     current.reset()
     next.reset()
     const self = client.session.getSnapshot().user
     if (self) client.session.setUser({ ...self, passwordChangeRequired: false, passwordChangedAt: now() })
     if (onChanged) onChanged(next.value)
     else showToast(t('Your password was changed.'))
+    return true
   }
   return (
-    <form className="stack stack--tight" noValidate onSubmit={(event) => void submit(event)}>
+    <Form className="stack stack--tight" focusesProblem onSubmit={submit}>
       <input
         className="visually-hidden"
         type="text"
@@ -109,6 +106,6 @@ export function PasswordForm({ user, onChanged }: { user: User; onChanged?: (pas
       <div className="button-row">
         <SubmitButton mutation={mutation} text="Change password" />
       </div>
-    </form>
+    </Form>
   )
 }

@@ -11,10 +11,12 @@ import {
 import { displayNameOf, UserAvatar, UserName } from '../../components/avatar.tsx'
 import { Button } from '../../components/button.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
-import { Field, Switch, TextArea } from '../../components/field.tsx'
+import { Switch } from '../../components/choices.tsx'
+import { Field } from '../../components/field.tsx'
 import { formatDate } from '../../components/format.ts'
 import { Badge, Notice, StatusDot } from '../../components/status.tsx'
-import { useClient, useKeptState, useStore } from '../../hooks.ts'
+import { useClient, useStore } from '../../hooks.ts'
+import { useKeptState } from '../../kept-state.ts'
 import { t } from '../../language/language.ts'
 import { Phrase } from '../../language/phrase.tsx'
 import { changedFields, type ProfileDraft, useProfileDraft, valuesOf } from './profile-draft.ts'
@@ -65,7 +67,6 @@ export function ProfileCard({ user }: { user: User }) {
 function ProfileDialog({ user, onClose }: { user: User; onClose: () => void }) {
   const client = useClient()
   const draft = useProfileDraft(user)
-  const [submitted, setSubmitted] = useState(false)
   const { values, set } = draft
   const pictures = [draft.avatar.src, draft.banner.src].join()
   const [initial] = useState({
@@ -73,11 +74,6 @@ function ProfileDialog({ user, onClose }: { user: User; onClose: () => void }) {
     pictures: [user.avatar, user.banner].map(client.uploadUrl).join(),
   })
   const isChanged = pictures !== initial.pictures || Object.keys(changedFields(initial.values, values)).length > 0
-
-  const check = () => {
-    setSubmitted(true)
-    return !draft.problem
-  }
   return (
     <ConfirmDialog
       title={t('Edit profile')}
@@ -85,7 +81,6 @@ function ProfileDialog({ user, onClose }: { user: User; onClose: () => void }) {
       submit={t('Save')}
       changed={isChanged}
       kept
-      check={check}
       act={async (signal) => client.updateProfile(await draft.toChange(signal), { signal })}
       done={t('Your profile was saved.')}
       onClose={onClose}
@@ -100,7 +95,7 @@ function ProfileDialog({ user, onClose }: { user: User; onClose: () => void }) {
           </p>
         </Notice>
       ) : (
-        <ProfileFields draft={draft} problem={submitted ? draft.problem : null} />
+        <ProfileFields draft={draft} />
       )}
       <Field
         label={t('Status')}
@@ -127,17 +122,11 @@ function ProfileDialog({ user, onClose }: { user: User; onClose: () => void }) {
   )
 }
 
-function ProfileFields({ draft, problem }: { draft: ProfileDraft; problem: string | null }) {
+function ProfileFields({ draft }: { draft: ProfileDraft }) {
   const { values, set, avatar, banner } = draft
   return (
     <>
-      <AvatarPicker
-        name={values.displayName.trim() || draft.username}
-        color={values.avatarColor}
-        src={avatar.src}
-        onPick={avatar.pick}
-        onRemove={avatar.remove}
-      />
+      <AvatarPicker name={values.displayName.trim() || draft.username} color={values.avatarColor} {...avatar} />
       <div className="two-columns">
         <ColorPicker value={values.avatarColor} onPick={(avatarColor) => set({ avatarColor })} />
         <AccentField value={values.accentColor} onPick={(accentColor) => set({ accentColor })} />
@@ -153,8 +142,8 @@ function ProfileFields({ draft, problem }: { draft: ProfileDraft; problem: strin
             label={t('Banner picture')}
             accept="image/*"
             choose={banner.src ? 'Change banner' : 'Choose banner'}
-            onRemove={banner.src ? banner.remove : null}
-            onFile={banner.pick}
+            onRemove={banner.src ? banner.onRemove : null}
+            onFile={banner.onPick}
             hint={t('A wide picture behind your avatar.')}
           />
         </div>
@@ -164,14 +153,15 @@ function ProfileFields({ draft, problem }: { draft: ProfileDraft; problem: strin
         username={draft.username}
         onText={(displayName) => set({ displayName })}
       />
-      <TextArea
+      <Field
+        isLong
         label={t('About you')}
         name="bio"
         optional
         value={values.bio}
         onText={(bio) => set({ bio })}
         aside={<span className="tabular">{limits.bioMax - [...values.bio].length}</span>}
-        error={problem}
+        problem={draft.problem}
       />
     </>
   )

@@ -2,7 +2,8 @@ import type { ProfileChange, User } from '@gatehouse/client'
 import { profileFieldNames, profileFields } from '@gatehouse/contracts/constants'
 import type { pictureFields, ProfileFieldName } from '@gatehouse/contracts/constants'
 import { useState } from 'react'
-import { useClient, useImageFile, useKeptState } from '../../hooks.ts'
+import { useClient } from '../../hooks.ts'
+import { useImageFile, useKeptState } from '../../kept-state.ts'
 import { t } from '../../language/language.ts'
 
 function useProfilePicture(key: string, saved: string | null) {
@@ -11,8 +12,8 @@ function useProfilePicture(key: string, saved: string | null) {
   const [removed, setRemoved] = useState(false)
   return {
     src: selected.src ?? (removed ? null : client.uploadUrl(saved)),
-    pick: (blob: Blob) => (selected.set(blob), setRemoved(false)),
-    remove: () => (selected.set(null), setRemoved(true)),
+    onPick: (blob: Blob) => (selected.onPick(blob), setRemoved(false)),
+    onRemove: () => (selected.onRemove(), setRemoved(true)),
     /** The file name. Null: removed. Undefined: unchanged. */
     upload: async (signal: AbortSignal): Promise<string | null | undefined> => {
       if (selected.blob) return (await client.upload(selected.blob, { signal })).filename
@@ -51,14 +52,11 @@ export type ProfileValues = {
   [N in DraftName]: (typeof profileFields)[N]['kind'] extends 'text' ? string : Exclude<User[N], undefined>
 }
 
-export function valuesOf(user: User): ProfileValues {
-  return Object.fromEntries(draftNames.map((name) => [name, draftValue(user, name)])) as ProfileValues
-}
+const emptyValues = { text: '', flag: true, accentColor: null, avatarColor: null, picture: null }
 
-function draftValue(user: User, name: DraftName) {
-  const { kind } = profileFields[name]
-  if (kind === 'text') return user[name] ?? ''
-  return kind === 'flag' ? (user[name] ?? true) : user[name]
+export function valuesOf(user: User): ProfileValues {
+  const valueOf = (name: DraftName) => user[name] ?? emptyValues[profileFields[name].kind]
+  return Object.fromEntries(draftNames.map((name) => [name, valueOf(name)])) as ProfileValues
 }
 
 /** The changed fields only: saving does not undo an edit made elsewhere. Empty texts become null. */

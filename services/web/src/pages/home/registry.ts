@@ -14,20 +14,18 @@ export function mergeRegistry(entries: Entries, remotes: Remotes, now: number): 
     return state === 'connected' && (known?.status !== 'connected' || known.remoteUserId !== (user?.id ?? ''))
   })
   if (news.length === 0) return null
-  const added = news.map(({ origin, username, user }): RegistryEntry => {
-    const known = find(origin)
-    return {
-      origin,
-      label: known?.label ?? '',
-      username,
-      remoteUserId: user?.id ?? '',
-      status: 'connected',
-      addedAt: known?.addedAt ?? now,
-      lastConnectedAt: now,
-      disconnectedAt: null,
-      errorMessage: null,
-    }
-  })
+  const added = news.map(({ origin, username, user }) => ({
+    label: '',
+    addedAt: now,
+    ...find(origin),
+    origin,
+    username,
+    remoteUserId: user?.id ?? '',
+    status: 'connected' as const,
+    lastConnectedAt: now,
+    disconnectedAt: null,
+    errorMessage: null,
+  }))
   return [...entries.filter(({ origin }) => !news.some((remote) => remote.origin === origin)), ...added]
 }
 

@@ -84,17 +84,14 @@ type Secret = Endpoints['beginSecondFactor']['reply']
 /** Password, then the secret and a code of it, then the recovery codes. Contract: 3, Second factor. */
 function SetUpDialog({ user, onClose }: Props) {
   const password = usePassword({ name: 'second-factor-password' })
-  const [secret, setSecret] = useState<Secret | null>(null)
   return (
     <ConfirmDialog
       title={t('Turn on the second factor')}
       text="You need an authenticator app on your phone or computer. From then on a login asks for a code of that app beside your password."
       submit={t('Continue')}
       confirmation={password}
-      act={async (signal, client) =>
-        setSecret(await client.call('beginSecondFactor', { body: { password: password.value }, signal }))
-      }
-      next={secret && <ConfirmStep user={user} secret={secret} onClose={onClose} />}
+      act={(signal, client) => client.call('beginSecondFactor', { body: { password: password.value }, signal })}
+      next={(secret) => <ConfirmStep user={user} secret={secret} onClose={onClose} />}
       onClose={onClose}
     />
   )
@@ -102,12 +99,11 @@ function SetUpDialog({ user, onClose }: Props) {
 
 function ConfirmStep({ user, secret, onClose }: Props & { secret: Secret }) {
   const code = useCode('second-factor-code', useMutation())
-  const [codes, setCodes] = useState<readonly string[] | null>(null)
-  const confirm: Work<void> = async (_, client) => {
+  const confirm: Work<readonly string[]> = async (_, client) => {
     // Not aborted on unmount: nothing tells the codes again.
     const { recoveryCodes } = await client.call('confirmSecondFactor', { body: { code: code.value } })
     client.session.setUser({ ...user, secondFactor: true })
-    setCodes(recoveryCodes)
+    return recoveryCodes
   }
   return (
     <ConfirmDialog
@@ -116,7 +112,7 @@ function ConfirmStep({ user, secret, onClose }: Props & { secret: Secret }) {
       submit={t('Turn on')}
       confirmation={code}
       act={confirm}
-      next={codes && <RecoveryCodes user={user} codes={codes} onClose={onClose} />}
+      next={(codes) => <RecoveryCodes user={user} codes={codes} onClose={onClose} />}
       onClose={onClose}
     >
       <Suspense fallback={<div className="qr-code" />}>
@@ -159,15 +155,14 @@ function RecoveryCodes({ user, codes, onClose }: Props & { codes: readonly strin
 /** Contract: 3, Second factor. */
 function RenewCodesDialog({ user, onClose }: Props) {
   const { body, ...confirmation } = usePasswordAndCode('recovery-codes')
-  const [codes, setCodes] = useState<readonly string[] | null>(null)
   return (
     <ConfirmDialog
       title={t('New recovery codes')}
       text="The codes that you have saved before no longer count then."
       submit={t('Make new codes')}
       confirmation={confirmation}
-      act={async (_, client) => setCodes((await client.call('renewRecoveryCodes', { body })).recoveryCodes)}
-      next={codes && <RecoveryCodes user={user} codes={codes} onClose={onClose} />}
+      act={async (_, client) => (await client.call('renewRecoveryCodes', { body })).recoveryCodes}
+      next={(codes) => <RecoveryCodes user={user} codes={codes} onClose={onClose} />}
       onClose={onClose}
     />
   )

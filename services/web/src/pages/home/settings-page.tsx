@@ -1,5 +1,5 @@
 import type { User } from '@gatehouse/client'
-import type { ReactNode } from 'react'
+import type { ComponentType } from 'react'
 import { NavLink, PageFrame } from '../../components/page-frame.tsx'
 import { type Text, t } from '../../language/language.ts'
 import '../../styles/home.css'
@@ -13,49 +13,45 @@ import { ProfileCard } from './profile-card.tsx'
 import { SecondFactorSection } from './second-factor-section.tsx'
 import { SessionsCard, SignInsCard } from './sessions-section.tsx'
 
-const parts: readonly { path: string; name: Text; show: (user: User) => ReactNode }[] = [
-  { path: 'profile', name: 'Profile', show: (user) => <ProfileCard user={user} /> },
-  {
-    path: 'security',
-    name: 'Security',
-    show: (user) => (
-      <>
-        <PasswordSection user={user} />
-        {user.homeInstance === null && <SecondFactorSection user={user} />}
-        {user.homeInstance === null && <PasskeysSection user={user} />}
-      </>
-    ),
-  },
-  {
-    path: 'sessions',
-    name: 'Sessions',
-    show: (user) => (
-      <>
-        <SessionsCard user={user} />
-        <SignInsCard />
-      </>
-    ),
-  },
-  { path: 'instances', name: 'Connected instances', show: (user) => <ConnectedInstances user={user} /> },
-  { path: 'data', name: 'Your data', show: (user) => <DataSection user={user} /> },
-  { path: 'leave', name: 'Leave', show: (user) => <LeaveSection user={user} /> },
+const parts: ReadonlyArray<readonly [path: string, name: Text, cards: readonly ComponentType<{ user: User }>[]]> = [
+  ['profile', 'Profile', [ProfileCard]],
+  ['security', 'Security', [PasswordSection, SecondProofs]],
+  ['sessions', 'Sessions', [SessionsCard, SignInsCard]],
+  ['instances', 'Connected instances', [ConnectedInstances]],
+  ['data', 'Your data', [DataSection]],
+  ['leave', 'Leave', [LeaveSection]],
 ]
 
-export function SettingsPage({ user, part = 'profile' }: { user: User; part: string | undefined }) {
-  const shown = parts.find(({ path }) => path === part)
-  if (!shown) return <NotFoundPage />
+/** A federated account has none here. */
+function SecondProofs({ user }: { user: User }) {
+  if (user.homeInstance !== null) return null
   return (
-    <PageFrame user={user} title={t(shown.name)}>
+    <>
+      <SecondFactorSection user={user} />
+      <PasskeysSection user={user} />
+    </>
+  )
+}
+
+export function SettingsPage({ user, part = 'profile' }: { user: User; part: string | undefined }) {
+  const [, title, cards] = parts.find(([path]) => path === part) ?? []
+  if (!title || !cards) return <NotFoundPage />
+  return (
+    <PageFrame user={user} title={t(title)}>
       <div className="settings">
         <div>
           <h1>{t('Settings')}</h1>
           <nav className="settings__parts" aria-label={t('Settings')}>
-            {parts.map(({ path, name }) => (
+            {parts.map(([path, name]) => (
               <NavLink key={path} href={`/settings/${path}`} current={path === part} text={name} />
             ))}
           </nav>
         </div>
-        <div className="stack stack--loose">{shown.show(user)}</div>
+        <div className="stack stack--loose">
+          {cards.map((Part, index) => (
+            <Part key={index} user={user} />
+          ))}
+        </div>
       </div>
     </PageFrame>
   )

@@ -1,7 +1,6 @@
 import { ApiError, type User } from '@gatehouse/client'
 import type { RefusalCode } from '@gatehouse/contracts'
-import { useState } from 'react'
-import { Field, PasswordField } from '../../components/field.tsx'
+import { CodeField, PasswordField, useText } from '../../components/field.tsx'
 import { type Mutation, useMutation } from '../../hooks.ts'
 import { t, translateRefusal } from '../../language/language.ts'
 
@@ -9,25 +8,14 @@ type Rules = { missing: string; isMissing: (value: string) => boolean; isRefusal
 
 /** What confirms an operation. A refusal is shown at its field. */
 function useConfirmation(mutation: Mutation, { missing, isMissing, isRefusal }: Rules) {
-  const [value, setValue] = useState('')
-  const [isSubmitted, setSubmitted] = useState(false)
+  const text = useText('', mutation)
   const { error } = mutation
   const refusal = error instanceof ApiError && isRefusal(error) ? translateRefusal(error) : null
   return {
-    value,
-    isSubmitted,
-    input: {
-      value,
-      onText: (text: string) => (setValue(text), mutation.clear()),
-      error: isSubmitted && isMissing(value) ? missing : refusal,
-    },
+    value: text.value,
+    input: { ...text, problem: isMissing(text.value) ? missing : null, error: refusal },
     mutation: refusal ? { ...mutation, error: null } : mutation,
-    /** Called on submit. */
-    check(): boolean {
-      setSubmitted(true)
-      return !isMissing(value)
-    },
-    reset: () => (setValue(''), setSubmitted(false)),
+    reset: () => text.onText(''),
   }
 }
 
@@ -60,8 +48,7 @@ export function useCode(name: string, mutation: Mutation) {
     isMissing: (value) => !value.trim(),
     isRefusal: (error) => error.code === 'second_factor_incorrect',
   })
-  const field = <Field verbatim label={t('Code')} name={name} autoComplete="one-time-code" {...input} />
-  return { ...confirmation, field }
+  return { ...confirmation, field: <CodeField name={name} {...input} /> }
 }
 
 export function usePasswordAndCode(name: string) {
@@ -73,6 +60,5 @@ export function usePasswordAndCode(name: string) {
       {code.field}
     </>
   )
-  const check = () => [password.check(), code.check()].every(Boolean)
-  return { body: { password: password.value, code: code.value }, field, check, mutation: code.mutation }
+  return { body: { password: password.value, code: code.value }, field, mutation: code.mutation }
 }
