@@ -18,7 +18,10 @@ const scripts = {
   'test:revocation': { file: 'test/revocation/main.ts', programs: ['nats-server', 'redis-server'] },
   'test:upgrade': { file: 'test/upgrade/main.ts', programs: ['nats-server', 'redis-server'] },
   'test:containers': { file: 'test/containers/main.ts', programs: [] },
-  screenshots: { file: 'test/browser/screenshots.ts', programs: ['nats-server', 'redis-server', 'chromium-headless-shell'] },
+  screenshots: {
+    file: 'test/browser/screenshots.ts',
+    programs: ['nats-server', 'redis-server', 'chromium-headless-shell'],
+  },
   probe: { file: 'tools/probe/main.ts', programs: [] },
   conformance: { file: 'test/conformance/main.ts', programs: [] },
   'test:simulation': { file: 'test/simulation/main.ts', programs: [] },

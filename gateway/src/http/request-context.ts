@@ -1,14 +1,18 @@
 import { channel } from 'node:diagnostics_channel'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { toErrorResponse, type Span } from '@gatehouse/runtime'
-import type { Log } from '@gatehouse/service-kit'
-import type { Deps } from '../deps.ts'
-import { apiContentPolicy, refusalHeaders, type HeaderList } from './headers.ts'
+import type { Context, Log } from '@gatehouse/service-kit'
+import type { GatewayMetrics } from '../metrics.ts'
+import { apiContentPolicy, refusalHeaders, type HeaderList, type ResponseHeaders } from './headers.ts'
 
 /** service-kit writes to the same channel. */
 const answered = channel('gatehouse:refusal')
 
-type ContextDeps = Pick<Deps, 'log' | 'tracing' | 'responseHeaders' | 'gatewayMetrics' | 'accessLog'>
+type ContextDeps = Pick<Context, 'log' | 'tracing'> & {
+  responseHeaders: ResponseHeaders
+  gatewayMetrics: GatewayMetrics
+  accessLog: AccessLog
+}
 
 export const clientClosedRequest = 499
 

@@ -1,8 +1,8 @@
-import { endpoints, type Access, type Endpoint, type RateLimit, type UpstreamRight } from '@gatehouse/contracts'
+import { endpoints, type Access, type Endpoint, type RateLimit } from '@gatehouse/contracts'
+import type { ServiceName, UpstreamRight } from '@gatehouse/contracts'
 import type { Quota } from '@gatehouse/runtime'
 import type { CallerSigner } from '../auth/callers.ts'
-import type { Deps } from '../deps.ts'
-import { policy } from '../policy.ts'
+import { policy, type Timeouts } from '../policy.ts'
 import type { Lane, Replicas } from '../replicas/replicas.ts'
 
 export type RouteTarget = {
@@ -37,7 +37,8 @@ export type RouteTarget = {
   readonly droppedFromResponses: ReadonlySet<string> | undefined
 }
 
-type TargetDeps = Pick<Deps, 'replicas' | 'signers' | 'timeouts' | 'bufferBudget'>
+type OfServices = { replicas: Record<ServiceName, Replicas>; signers: Record<ServiceName, CallerSigner> }
+type TargetDeps = OfServices & { timeouts: Timeouts; bufferBudget: Quota }
 
 function targetOf(deps: TargetDeps, endpoint: Endpoint): RouteTarget {
   const { method, path, service, access, right, limit, anyQuery = false, replies } = endpoint
