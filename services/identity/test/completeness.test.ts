@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { homeFields, profileFieldNames, profileFields } from '@gatehouse/contracts'
 import { read } from '@gatehouse/database'
 import { nextId } from '@gatehouse/domain'
@@ -203,5 +204,16 @@ describe('Completeness', () => {
       expect(status === 403, field).to.equal(!(field in own))
     }
     expect([...homeFields, ...Object.keys(own)]).to.have.members(profileFieldNames)
+  })
+
+  it('of docs/contract.md: it names every field of a profile, and the limit of each text', () => {
+    const page = readFileSync(new URL('../../../docs/contract.md', import.meta.url), 'utf8')
+    const isNamed = (name: (typeof profileFieldNames)[number]): boolean => {
+      const { kind } = profileFields[name]
+      const limit = kind === 'text' ? `[^.;]*?\\b${profileFields[name].max}\\b` : ''
+      return new RegExp(`\\b${name}\\b${limit}`).test(page)
+    }
+
+    expect(profileFieldNames.filter((name) => !isNamed(name))).to.deep.equal([])
   })
 })
