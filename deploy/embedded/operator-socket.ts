@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { chmod, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
@@ -30,16 +31,14 @@ export async function openOperatorSocket(options: Options): Promise<AsyncDisposa
   const server = createServer((request, response) => void answer(options, request, response))
   await rm(path, { force: true }) // left by a process that was killed
   await listenPrivately(server, path)
+  server.on('error', (err) => log.error({ err }, 'the socket of the command line failed'))
   await chmod(path, 0o600)
   return server
 }
 
 /** A later chmod would leave a moment in which others can connect. */
 async function listenPrivately(server: Server, path: string): Promise<void> {
-  const listening = new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.once('listening', resolve)
-  })
+  const listening = once(server, 'listening')
   const mask = process.umask(0o177)
   try {
     server.listen(path)

@@ -20,6 +20,8 @@ describe('the page of rules', () => {
      * 10; Contract: 3, register; federation-wire.md 4.
      */
     export async function register() {}
+    /** Spec: Login 1. */
+    export async function* follow() {}
     /** No rule. */
     export function other() {}
     const policy = {
@@ -50,6 +52,7 @@ describe('the page of rules', () => {
         text: 'register',
         file: 'a.ts',
       },
+      { rules: ['Login 1'], text: 'follow', file: 'a.ts' },
       { rules: ['Admin reset 2'], text: 'temporaryPasswordBytes', file: 'a.ts' },
     ])
   })

@@ -71,7 +71,7 @@ export type Mention = { rules: string[]; text: string; file: string }
 type Pages = { specification: FindRules; contract: FindRules }
 
 const docstring = /\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*([^\n]*)/g
-const declared = /(?:function|const|class|type|let)\s+(\w+)/
+const declared = /(?:function\*?|const|class|type|let)\s+(\w+)/
 const title = /\b(?:describe|it)\(\s*(?:'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|`((?:\\.|[^`\\])*)`)/g
 
 /** Declarations whose docstring ends with `Spec: …` or `Contract: …`. */

@@ -122,8 +122,8 @@ function readHeader(file: string, document: unknown): ArchiveHeader {
   const made = archiveHeader.pick({ format: true, formatVersion: true, version: true }).parse(document)
   const isLater = compareVersions(made.version, version) > 0
   if (made.formatVersion === formatVersion && !isLater) return archiveHeader.parse(document)
-  const fault = `${file} was made by version ${made.version}, this is ${version}`
-  throw new CommandFailure('refused', `${fault}: restore it there`)
+  const fault = `${file} was made by version ${made.version} (format ${made.formatVersion})`
+  throw new CommandFailure('refused', `${fault}, this is ${version} (format ${formatVersion}): restore it there`)
 }
 
 /** Compares every member with its checksum before anything is used. Throws CommandFailure. */

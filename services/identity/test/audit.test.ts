@@ -4,6 +4,7 @@ import { answered } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { startRetention } from '../src/retention.ts'
 import { buildUser } from './builders.ts'
+import { insertMany } from './chat.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 
 type Entry = Record<string, unknown>
@@ -93,7 +94,8 @@ describe('The audit log', () => {
 
   it('is read by an index, whatever the filter', async () => {
     const em = identity.deps.orm.em.fork()
-    await em.execute(
+    await insertMany(
+      identity,
       `insert into audit_log (id, action, actor_id, actor_username, target_type, target_id, detail, created_at)
        select n, 'user.deleted', case when n % 50 = 7 then ?::bigint end, 'a', 'user', (n % 5000)::text, '{}', now() from generate_series(1, 50000) n`,
       [admin.id],

@@ -1,5 +1,5 @@
 import { nextId, type User } from '@gatehouse/domain'
-import { read } from '@gatehouse/database'
+import { allowLongWork, read } from '@gatehouse/database'
 import type { TestIdentity } from './harness.ts'
 
 type Where = Pick<TestIdentity, 'deps'>
@@ -10,6 +10,14 @@ export async function insertRow({ deps }: Where, table: string, row: Row): Promi
   const names = Object.keys(row)
   const marks = names.map(() => '?').join(', ')
   await deps.orm.em.fork().execute(`insert into ${table} (${names.join(', ')}) values (${marks})`, Object.values(row))
+}
+
+/** Many rows at once: on a slow machine they take longer than a statement of a service may. */
+export async function insertMany({ deps }: Where, sql: string, parameters: unknown[]): Promise<void> {
+  await deps.orm.em.fork().transactional(async (em) => {
+    await allowLongWork(em)
+    await em.execute(sql, parameters)
+  })
 }
 
 /** The rows a query finds, as the database gives them. */

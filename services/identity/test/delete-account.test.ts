@@ -14,6 +14,7 @@ import {
   buildRow,
   buildSpace,
   column,
+  insertMany,
   insertRow,
 } from './chat.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
@@ -136,7 +137,8 @@ describe('DELETE /api/users/@me', () => {
     const user = await buildUser(identity)
     const nodeId = randomUUID()
     await insertRow(identity, 'session_nodes', { id: nodeId })
-    await identity.deps.orm.em.fork().execute(
+    await insertMany(
+      identity,
       `with added as (
          insert into users (id, username, password_hash) select next_snowflake(), 'watcher' || n, '!none'
          from generate_series(1, 20001) n returning id

@@ -15,6 +15,7 @@ import {
   buildMessage,
   buildRow,
   buildSpace,
+  insertMany,
   insertRow,
 } from './chat.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
@@ -76,7 +77,8 @@ describe('POST /api/users/@me/export', () => {
   /** `count` messages of an account in a channel of a space of its own. */
   async function writeMessages(author: User, count: number): Promise<void> {
     const channelId = await buildChannel(identity, await buildSpace(identity, author))
-    await identity.deps.orm.em.fork().execute(
+    await insertMany(
+      identity,
       `insert into messages (id, channel_id, author_id, content)
        select next_snowflake(), ?, ?, repeat(md5(random()::text), 30) from generate_series(1, ?)`,
       [channelId, author.id, count],

@@ -3,7 +3,7 @@ import { toErrorResponse } from '@gatehouse/runtime'
 import { countLockWaits, eventually } from '@gatehouse/test-kit'
 import { deleteFederatedIdentity } from '../src/operations/federation/delete-federated-identity.ts'
 import { buildUser, readUser } from './builders.ts'
-import { buildChannel, buildSpace } from './chat.ts'
+import { buildChannel, buildSpace, insertMany } from './chat.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 import { testPassword } from './quick-hasher.ts'
 
@@ -71,7 +71,8 @@ describe('while a transaction keeps the row of an account', () => {
     this.timeout(60_000)
     const [busy, other] = [await buildUser(identity), await buildUser(identity)]
     const channelId = await buildChannel(identity, await buildSpace(identity, other))
-    await identity.deps.orm.em.fork().execute(
+    await insertMany(
+      identity,
       `insert into messages (id, channel_id, author_id, content)
        select next_snowflake(), ?, ?, 'one of many' from generate_series(1, 100000)`,
       [channelId, busy.id],

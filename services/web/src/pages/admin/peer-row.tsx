@@ -142,7 +142,7 @@ const maxRotationDays = 365
 /** Contract: 7, rotation. */
 function RotationDialog({ row: { id, autoRotateIntervalDays }, name: host, ...props }: RowDialogProps<Peer>) {
   const rotation = useMutation()
-  const typed = useText(String(autoRotateIntervalDays))
+  const typed = useText(String(autoRotateIntervalDays), rotation)
   const days = Number(typed.value)
   const valid = Number.isInteger(days) && days >= 1 && days <= maxRotationDays
   const problem = valid ? null : t('Enter a number from 1 to {maxRotationDays}.', { maxRotationDays })

@@ -135,7 +135,7 @@ export function SettingsSection() {
       </div>
       <div className="stack">
         <RegistrationRules
-          local={settings.registrationOpen ?? info?.registrationOpen === true}
+          local={settings.registrationOpen ?? info?.registrationOpen}
           federated={settings.federatedRegistrationOpen}
         />
         {textNames.map((name) => (
@@ -154,7 +154,7 @@ const rows = [
 ] as const
 
 /** Spec: POST register, toggle matrix. */
-function RegistrationRules({ local, federated }: { local: boolean; federated: boolean }) {
+function RegistrationRules({ local, federated }: { local?: boolean | undefined; federated: boolean }) {
   return (
     <Card title={t('Who gets an account')} text="Existing accounts can always log in.">
       <table className="rules-table">
