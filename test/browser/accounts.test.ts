@@ -38,6 +38,24 @@ describe('an account in the browser', function () {
     await page.context().close()
   })
 
+  it('counts the characters of a name as the server does, and says when there are too many', async () => {
+    const page = await actions.openPage(browser, instance, '/login')
+    await actions.logIn(page, ada)
+    await actions.waitForHomePage(page)
+    await actions.openSettings(page, 'profile')
+    await actions.click(page, 'Edit profile')
+    await actions.fillField(page, 'Display name', '🦊'.repeat(33))
+    await actions.waitForText(page, 'Use at most 32 characters.')
+    await actions.clickInDialog(page, 'Save')
+    expect(await page.locator('[name=display-name]').getAttribute('aria-invalid')).to.equal('true')
+
+    await actions.fillField(page, 'Display name', '🦊'.repeat(32))
+    await actions.clickInDialog(page, 'Save')
+
+    await actions.waitForText(page, 'Your profile was saved.')
+    await page.context().close()
+  })
+
   it('shows at the field that the username is taken, before anything is submitted', async () => {
     const page = await actions.openPage(browser, instance, '/register')
     await actions.fillField(page, 'Username', 'ada')

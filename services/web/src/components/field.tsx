@@ -107,11 +107,14 @@ type FieldProps = LabelledProps &
     action?: ReactNode
   }
 
-/** The browser completes nothing, unless `autoComplete` says what. */
+/** The browser completes nothing, unless `autoComplete` says what. `maxLength` counts code points, as the server does. */
 export function Field(props: FieldProps) {
   const { label, optional, hint, good, aside, name, problem, isLong, verbatim, action, onText, ...others } = props
-  const { error: refusal, ...input } = others
-  const error = (useIsSubmitted(name) && problem) || refusal
+  const { error: refusal, maxLength = Infinity, ...input } = others
+  const isTooLong = [...String(input.value)].length > maxLength
+  const tooLong = isTooLong && t('Use at most {count} characters.', { count: maxLength })
+  const isSubmitted = useIsSubmitted(name)
+  const error = tooLong || (isSubmitted && problem) || refusal
   // Both take the same properties here.
   const Control = (isLong ? 'textarea' : 'input') as 'input'
   const control = (
@@ -120,7 +123,7 @@ export function Field(props: FieldProps) {
       {...(verbatim && { autoCapitalize: 'none', spellCheck: false })}
       {...controlOf(name, error)}
       {...input}
-      data-problem={problem ? true : undefined}
+      data-problem={problem || isTooLong ? true : undefined}
       onChange={(event) => onText(event.target.value)}
     />
   )

@@ -40,7 +40,6 @@ export function AccountStep({ account, editAccount, mutation, invite, isClosed, 
         label={t('Username')}
         name="username"
         autoComplete="username"
-        maxLength={40}
         value={account.username}
         problem={problems.username ? translate(problems.username) : taken}
         error={refusalOf('username') ?? taken}

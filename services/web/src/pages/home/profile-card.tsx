@@ -160,8 +160,8 @@ function ProfileFields({ draft }: { draft: ProfileDraft }) {
         optional
         value={values.bio}
         onText={(bio) => set({ bio })}
+        maxLength={limits.bioMax}
         aside={<span className="tabular">{limits.bioMax - [...values.bio].length}</span>}
-        problem={draft.problem}
       />
     </>
   )

@@ -4,7 +4,6 @@ import type { pictureFields, ProfileFieldName } from '@gatehouse/contracts/const
 import { useState } from 'react'
 import { useClient } from '../../hooks.ts'
 import { useImageFile, useKeptState } from '../../kept-state.ts'
-import { t } from '../../language/language.ts'
 
 function useProfilePicture(key: string, saved: string | null) {
   const client = useClient()
@@ -36,9 +35,7 @@ export function useProfileDraft(user: User) {
     if (newBanner !== undefined) change.banner = newBanner
     return change
   }
-  const { max } = profileFields.bio
-  const problem = [...values.bio].length > max ? t('Use at most {count} characters.', { count: max }) : null
-  return { username: user.username, values, set, avatar, banner, problem, toChange }
+  return { username: user.username, values, set, avatar, banner, toChange }
 }
 
 export type ProfileDraft = ReturnType<typeof useProfileDraft>
