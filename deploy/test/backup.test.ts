@@ -132,7 +132,9 @@ describe('backup and restore', function () {
     expect([nobody.code, existsSync(at('nobody')), existsSync(at('empty'))]).to.deep.equal([4, false, false])
     const header = (archive: Record<string, unknown>) => JSON.stringify({ format: 'gatehouse-backup', ...archive })
     await writeTar(at('later'), { 'header.json': header({ formatVersion: 2, version: '99.1.0' }) })
-    expect(await refusal(at('later'))).to.match(/was made by version 99\.1\.0 \(format 2\), this is .* \(format 1\): restore it there$/)
+    expect(await refusal(at('later'))).to.match(
+      /was made by version 99\.1\.0 \(format 2\), this is .* \(format 1\): restore it there$/,
+    )
     expect(await query(target.url, 'select count(*)::int as n from users')).to.deep.equal([{ n: 0 }])
     expect(await readdir(uploadDir)).to.deep.equal([])
     expect(await refusal(at('whole'))).to.equal('none')
