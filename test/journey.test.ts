@@ -22,8 +22,7 @@ const places: Record<string, () => Promise<Place>> = {
 const ada = { username: 'Ada', password: 'correct horse' }
 
 for (const [name, start] of Object.entries(places)) {
-  describe(`one person's life, ${name}`, function () {
-    this.timeout(60_000)
+  describe(`one person's life, ${name}`, () => {
     let place: Place
     let token: string
 

@@ -14,8 +14,7 @@ import { createAuthority, type Pem } from '../libs/database/test/certificates.ts
 const names = ['127.0.0.1', 'localhost']
 
 /** Contract: 8, TLS to Redis and NATS. */
-describe('TLS to Redis and NATS', function () {
-  this.timeout(60_000)
+describe('TLS to Redis and NATS', () => {
   const resources = new AsyncDisposableStack()
   const authority = createAuthority('authority')
   const client = authority.sign({ names: ['gatehouse'] })

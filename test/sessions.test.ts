@@ -36,7 +36,7 @@ describe('sessions over two gateways and two session gateways', function () {
     await eventually('bob is notified', () => received(watcher, ada, 'online'))
     expect(await statusOf(ada)).to.equal('online')
     tab.socket.close()
-    await eventually('bob is notified of the end', () => received(watcher, ada, 'offline'), 10_000)
+    await eventually('bob is notified of the end', () => received(watcher, ada, 'offline'))
 
     expect(await statusOf(ada)).to.equal('offline')
     watcher.socket.terminate()

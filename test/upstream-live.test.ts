@@ -16,8 +16,7 @@ const chat = {
 }
 
 /** With NATS alone, as docs/integrating.md has it for any language. */
-describe('an upstream beside an embedded instance', function () {
-  this.timeout(60_000)
+describe('an upstream beside an embedded instance', () => {
   const scope = new AsyncDisposableStack()
   let file: string
 

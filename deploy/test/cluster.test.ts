@@ -44,7 +44,7 @@ describe('npm run cluster', function () {
     first.signal('SIGINT')
 
     expect(await first.exited).to.include({ code: 0, stderr: '' })
-    await eventually('nothing of it runs', () => !first.members.some(isRunning), 20_000)
+    await eventually('nothing of it runs', () => !first.members.some(isRunning))
     const portsOf = ({ output }: typeof first) =>
       [...output.stdout.matchAll(/(postgres|nats|redis) +127\.0\.0\.1:(\d+)/g)].map(
         ([, name, port]) => `${name} ${port}`,

@@ -147,7 +147,7 @@ describe('Replicas that a name leads to', () => {
     await startWith(first, second)
     names.silent = true
     const asked = names.questions
-    await eventually('names are resolved again', () => names.questions > asked, 20_000)
+    await eventually('names are resolved again', () => names.questions > asked)
     const statuses = await askTimes(10)
     await eventually(
       'the failure is told',
@@ -167,6 +167,6 @@ describe('Replicas that a name leads to', () => {
     names.addresses = [first]
 
     expect(early).to.equal(503)
-    await eventually('it is found', async () => (await ask()) === 200, 20_000)
+    await eventually('it is found', async () => (await ask()) === 200)
   })
 })

@@ -54,8 +54,7 @@ describe('A stopping gateway', () => {
     expect(await fetch(harness.url).catch(() => 'refused')).to.equal('refused')
   })
 
-  it('tells a client whose request is not complete to repeat it, before the drain ends', async function () {
-    this.timeout(60_000)
+  it('tells a client whose request is not complete to repeat it, before the drain ends', async () => {
     await using harness = await startHarness({ config: { drainMs: 30_000 } })
     const client = await openRaw(harness.port)
     let received = ''
@@ -86,8 +85,7 @@ describe('A stopping gateway', () => {
   })
 
   /** Contract: 8, Drain. */
-  it('loses none of thousands of requests under way: each is answered, or its connection was refused', async function () {
-    this.timeout(60_000)
+  it('loses none of thousands of requests under way: each is answered, or its connection was refused', async () => {
     await using harness = await startHarness({ config: { trustProxy: 'loopback' } })
     harness.stub.behave = respondSoon
     const load = startWrites(harness, 64)
@@ -101,8 +99,7 @@ describe('A stopping gateway', () => {
 })
 
 describe('A stopping service behind the gateway', () => {
-  it('costs none of thousands of writes under way while another replica runs', async function () {
-    this.timeout(60_000)
+  it('costs none of thousands of writes under way while another replica runs', async () => {
     const services = await Promise.all(
       [1, 2].map(() => listen(respondSoon, { host: '127.0.0.1', port: 0, announceDrain: true })),
     )

@@ -265,8 +265,7 @@ describe('events with the reference peer', function () {
 })
 
 /** Contract: 7, Relay. */
-describe('the sourceInstance of a relay', function () {
-  this.timeout(60_000)
+describe('the sourceInstance of a relay', () => {
   const own = [undefined, theirs, 'HTTPS://Nova.Example/', 'https://nova.example:443']
   const foreign = ['https://else.example', 'https://nova.example:8443', 'http://nova.example', 'nova.example', '', ours]
 
@@ -294,9 +293,7 @@ describe('the sourceInstance of a relay', function () {
   })
 })
 
-describe('users of the reference peer', function () {
-  this.timeout(60_000)
-
+describe('users of the reference peer', () => {
   it('look ours up by name and by id, and identity looks up theirs', async () => {
     await using pair = await startPeers()
     const user = await insertUser(pair.gate.deps, { username: 'erin', displayName: 'Erin' })
@@ -316,9 +313,7 @@ describe('users of the reference peer', function () {
   })
 })
 
-describe('the secret of the reference peer', function () {
-  this.timeout(60_000)
-
+describe('the secret of the reference peer', () => {
   const talk = async (pair: ReferencePair) => {
     const erin =
       pair.nova.users().find(({ username }) => username === 'erin') ?? pair.nova.addUser({ username: 'erin' })
@@ -388,9 +383,7 @@ describe('the secret of the reference peer', function () {
   })
 })
 
-describe('a reference peer that lost its data', function () {
-  this.timeout(60_000)
-
+describe('a reference peer that lost its data', () => {
   it('parks when it is noticed, and its accounts are detached once an admin has peered anew', async () => {
     await using pair = await startPeers()
     const detached: unknown[] = []
@@ -432,8 +425,7 @@ describe('a reference peer that lost its data', function () {
   })
 })
 
-describe('peer/ensure', function () {
-  this.timeout(60_000)
+describe('peer/ensure', () => {
   const ensure = (pair: ReferencePair, remoteOrigin = theirs, id = '1') =>
     pair.gate.call('POST', '/api/federation/peer/ensure', { as: { id }, body: { remoteOrigin } })
 

@@ -88,9 +88,7 @@ async function run(pair: ReferencePair): Promise<void> {
   await pair.run(2, 61_000)
 }
 
-describe('peering with the reference peer, in all four combinations and both directions', function () {
-  this.timeout(60_000)
-
+describe('peering with the reference peer, in all four combinations and both directions', () => {
   for (const [name, { refused = 200, cause, go }] of faults.map(
     ({ name: title, ...fault }) => [title, fault] as const,
   )) {

@@ -12,8 +12,7 @@ const proven = async ({ gate, nova }: ReferencePair) => {
 }
 
 for (const generation of [1, 2] as const) {
-  describe(`peering with the reference peer of generation ${generation}`, function () {
-    this.timeout(60_000)
+  describe(`peering with the reference peer of generation ${generation}`, () => {
     const startReferencePair = (options: Parameters<typeof startPair>[0] = {}) =>
       startPair({ ...options, reference: { generation, ...options.reference } })
 

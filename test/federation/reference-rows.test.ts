@@ -94,9 +94,7 @@ for (const [generation, answers] of [
   [1, answersOfFirst],
   [2, answersOfSecond],
 ] as const) {
-  describe(`our offer to the reference peer of generation ${generation}, row by row`, function () {
-    this.timeout(60_000)
-
+  describe(`our offer to the reference peer of generation ${generation}, row by row`, () => {
     for (const setting of ['on', 'off'] as const) {
       it(`with its autoAcceptPeering ${setting}`, async () => {
         await using pair = await startReferencePair({
@@ -132,9 +130,7 @@ for (const [generation, answers] of [
     ]),
   ]
 
-  describe(`an offer of the reference peer of generation ${generation} to us, row by row`, function () {
-    this.timeout(60_000)
-
+  describe(`an offer of the reference peer of generation ${generation} to us, row by row`, () => {
     it('is answered as our own row has it', async () => {
       await using pair = await startReferencePair({ reference: { generation } })
       for (const [status, answered, its] of known) {
@@ -151,8 +147,7 @@ for (const [generation, answers] of [
 }
 
 /** federation-wire.md 2.3 and federation-wire-2.md 2.2, for offers of ours. Contract: 7, Handshake, asking. */
-describe('the answer to an offer of ours', function () {
-  this.timeout(60_000)
+describe('the answer to an offer of ours', () => {
   const refusal = (status: number, code?: string, error = 'No') => ({
     ...{ status, body: { error, statusCode: status, ...(code && { code }) } },
   })

@@ -12,8 +12,7 @@ const changed = buildAccountState({ version: 2, passwordChangedAt: 1 })
 const { userId } = before
 
 /** A replica of Redis is promoted while a gateway stays with the process that it replaced. */
-describe('the account-state cache after a fail-over of Redis', function () {
-  this.timeout(40_000)
+describe('the account-state cache after a fail-over of Redis', () => {
   const { log } = capturedLog()
   const connect = ({ url }: LocalServer) => connectRedisCache({ url, random: systemRandom, log })
   const versionAt = (cache: AccountStateCache) =>
@@ -35,11 +34,11 @@ describe('the account-state cache after a fail-over of Redis', function () {
     const [from, to] = [new URL(replaced.url), new URL(promoted.url)]
     await primary.config('SET', 'repl-diskless-sync-delay', '0')
     await replica.call('REPLICAOF', from.hostname, from.port)
-    await eventually('replicated', async () => /slave0:.*state=online/.test(await primary.info('replication')), 15_000)
+    await eventually('replicated', async () => /slave0:.*state=online/.test(await primary.info('replication')))
     await gateway.fill(before, await gateway.lease(userId))
     await eventually('entry replicated', async () => (await replica.keys('*:state:*')).length === 1)
     await primary.call('FAILOVER', 'TO', to.hostname, to.port)
-    await eventually('promoted', async () => /role:master/.test(await replica.info('replication')), 15_000)
+    await eventually('promoted', async () => /role:master/.test(await replica.info('replication')))
     identity = opened.use(await connect(promoted))
   })
   afterEach(() => opened.disposeAsync())

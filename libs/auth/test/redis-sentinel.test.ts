@@ -16,8 +16,7 @@ const password = 'a:p@ss/word'
 const stateOf = (version: number) => buildAccountState({ version, passwordChangedAt: version * 1_000_000 })
 
 /** Contract: 8, redis+sentinel. */
-describe('Redis behind Sentinel', function () {
-  this.timeout(60_000)
+describe('Redis behind Sentinel', () => {
   const { log } = capturedLog()
   let opened: AsyncDisposableStack
   let primary: LocalServer

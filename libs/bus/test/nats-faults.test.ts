@@ -55,8 +55,8 @@ describe('the bus while NATS fails', () => {
     await eventually('it is back', () => bus.ready())
     for (const n of [4, 5]) await bus.publish(event, { n }, { id: randomUUID() })
 
-    await eventually('all five were handled', () => new Set(handled).size === 5, 15_000)
-    await eventually('the subscriber has all five', () => seen!.length === 5, 15_000)
+    await eventually('all five were handled', () => new Set(handled).size === 5)
+    await eventually('the subscriber has all five', () => seen!.length === 5)
     expect(seen).to.deep.equal([1, 2, 3, 4, 5])
   })
 
@@ -76,8 +76,7 @@ describe('the bus while NATS fails', () => {
     expect(seen).to.deep.equal([1, 2])
   })
 
-  it('delivers to a subscriber what was lost in a broken connection, without waiting for a later event', async function () {
-    this.timeout(40_000)
+  it('delivers to a subscriber what was lost in a broken connection, without waiting for a later event', async () => {
     const event = counted()
     await using proxy = await startTcpProxy(nats.url)
     await using behindProxy = await connectNats({ url: proxy.url, name: 'behind a proxy', log })
@@ -118,7 +117,7 @@ describe('the bus while NATS fails', () => {
       bus.publish(event, { n: 2 }, { id: '6f5cc5e8-5f0b-4a3e-9d62-1d9f3f1c7a11' }).then(() => true),
     )
 
-    await eventually('the second', () => handled!.includes(2) && seen!.includes(2), 10_000)
+    await eventually('the second', () => handled!.includes(2) && seen!.includes(2))
     const nc = await connect({ servers: nats.url })
     const manager = await nc.jetstreamManager()
     const { config } = await eventually('a consumer for others', () =>
@@ -145,7 +144,7 @@ describe('the bus while NATS fails', () => {
     const id = randomUUID()
     await eventually('an event is stored again', () => bus.publish(event, { n: 4 }, { id }).then(() => true))
 
-    await eventually('the fourth', () => handled!.includes(4) && seen!.includes(4), 10_000)
+    await eventually('the fourth', () => handled!.includes(4) && seen!.includes(4))
   })
 
   it('begins what was asked for while the connection was being lost, and afterwards', async () => {

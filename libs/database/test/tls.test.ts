@@ -17,8 +17,7 @@ const hostRules = 'host postgres postgres 127.0.0.1/32 trust\nhostssl all all 12
 type Found = { isEncrypted: boolean } | { refused: string }
 
 /** Contract: 8, TLS to PostgreSQL. */
-describe('the connection to PostgreSQL', function () {
-  this.timeout(60_000)
+describe('the connection to PostgreSQL', () => {
   const resources = new AsyncDisposableStack()
   let folder: string
   const servers: Record<string, LocalServer> = {}

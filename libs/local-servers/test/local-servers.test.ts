@@ -84,7 +84,7 @@ describe('a local server', () => {
 
     owner.kill('SIGKILL')
 
-    await eventually('all three have ended', () => pids.every((pid) => !isRunning(pid)), 10_000)
+    await eventually('all three have ended', () => pids.every((pid) => !isRunning(pid)))
     await eventually('their folders are removed', () => readdirSync(join(env.GATEHOUSE_DATA, 'scratch')).length === 0)
     await rm(env.GATEHOUSE_DATA, { recursive: true })
   })

@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 export async function eventually<T>(
   what: string,
   check: () => T | Promise<T>,
-  timeoutMs = 5_000,
+  timeoutMs = 20_000,
 ): Promise<NonNullable<T>> {
   const deadline = performance.now() + timeoutMs
   let cause: unknown

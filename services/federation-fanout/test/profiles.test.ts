@@ -177,8 +177,7 @@ describe('profiles of our users', () => {
 })
 
 /** Contract: 7, Sync. Design: invariant 13. */
-describe('profiles of fifty thousand users, asked for by a peer', function () {
-  this.timeout(60_000)
+describe('profiles of fifty thousand users, asked for by a peer', () => {
   let instance: TestInstance
   before(async () => {
     instance = await startTestInstance('a')

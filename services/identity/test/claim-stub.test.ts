@@ -119,8 +119,7 @@ describe('A stub', () => {
     expect(await isStub()).to.equal(true)
   })
 
-  it('is upgraded by a login with the password of its home, once, and keeps its name and id', async function () {
-    this.timeout(60_000)
+  it('is upgraded by a login with the password of its home, once, and keeps its name and id', async () => {
     await using events = await collectEvents(identity, [userCreated])
     const wrong = await logIn('wrong')
     const wasStub = await isStub()

@@ -104,8 +104,7 @@ describe('GET /api/admin/users', () => {
 const accounts = 50_000
 
 /** Design: invariant 13. */
-describe('The list of fifty thousand accounts', function () {
-  this.timeout(60_000)
+describe('The list of fifty thousand accounts', () => {
   let identity: TestIdentity
   before(async () => {
     identity = await startTestIdentity()

@@ -30,8 +30,7 @@ if (process.platform === 'linux') {
     let pid: number
     let users: User[]
     let call: ServiceClient
-    before(async function () {
-      this.timeout(30_000)
+    before(async () => {
       opening = new AsyncDisposableStack()
       const { urlFor, orm } = opening.use(await openMigratedDatabase())
       users = await Promise.all(Array.from({ length: rounds }, () => insertUser({ orm })))
@@ -100,7 +99,7 @@ async function startIdentityProcess(
   })
   const url = `http://127.0.0.1:${port}`
   const isHealthy = () => fetch(`${url}/healthz`).then(({ ok }) => ok)
-  await eventually('the service', isHealthy, 20_000)
+  await eventually('the service', isHealthy)
   return { url, child }
 }
 

@@ -242,7 +242,7 @@ describe('forced disconnects', () => {
     await nats.stop()
     const during = await signIn(node.url, user.token)
     await nats.start()
-    await eventually('the bus is back', () => publisher.ready() && node.resources.bus.ready(), 15_000)
+    await eventually('the bus is back', () => publisher.ready() && node.resources.bus.ready())
     await eventually(
       'the event is stored',
       async () => {

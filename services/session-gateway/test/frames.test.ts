@@ -25,8 +25,7 @@ describe('any sequence of frames', () => {
   )
   const answers = new Set(['Invalid JSON', 'Rate limited', 'Unknown message type'])
 
-  it('gets ready only for a first message that is a good auth, and only known answers after it', async function () {
-    this.timeout(60_000)
+  it('gets ready only for a first message that is a good auth, and only known answers after it', async () => {
     const sequence = fc.record({ isGood: fc.boolean(), frames: fc.array(frame, { maxLength: 12 }) })
     await fc.assert(
       fc.asyncProperty(sequence, async ({ isGood, frames }) => {

@@ -154,7 +154,7 @@ describe('session gateways that start and stop', () => {
     await postgres.start()
 
     const read = (each: typeof user) => statusOf(other, each).catch(() => 'unknown')
-    await eventually('the user who left is offline', async () => (await read(leaver)) === 'offline', 10_000)
+    await eventually('the user who left is offline', async () => (await read(leaver)) === 'offline')
     expect(await read(user)).to.equal('online')
     const reconnected = await signIn(node.url, leaver.token)
     for (const client of [tab, reconnected]) client.socket.terminate()

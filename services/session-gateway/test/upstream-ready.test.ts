@@ -174,7 +174,7 @@ describe('upstreams in ready and events', () => {
       if (events.length > 0 && events.length <= 2) throw new Error('refused until it is delivered again')
     })
     await publish(71)
-    await eventually('the event and its second delivery', () => events.length === 2, 15_000)
+    await eventually('the event and its second delivery', () => events.length === 2)
     await first.close()
 
     await publish(72)
@@ -182,7 +182,7 @@ describe('upstreams in ready and events', () => {
     second.onEvent(['SessionsEnded'], keep)
 
     const ats = () => events.slice(2).map(({ payload }) => payload.at)
-    await eventually('both events', () => ats().includes(71) && ats().includes(72), 15_000)
+    await eventually('both events', () => ats().includes(71) && ats().includes(72))
     const told = events.map(({ name, requestId, deliveries }) => [name, requestId, deliveries])
     expect(told.slice(0, 2)).to.deep.equal([
       ['SessionsEnded', 'r71', 1],

@@ -52,8 +52,7 @@ describe('The OpenAPI document', () => {
     expect(bodyFields('/api/admin/invites', 'post')['name']).to.include({ minLength: 1, maxLength: 64 })
   })
 
-  it('makes a typed client that names users, invites and refusals', async function () {
-    this.timeout(60_000)
+  it('makes a typed client that names users, invites and refusals', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'gatehouse-openapi-'))
     const program = `
 import type { components, operations } from './api.ts'

@@ -47,5 +47,5 @@ describe('The cost of JSON, from its bytes', () => {
 
     expect(peakOf(true)).to.be.below(40)
     expect(peakOf(false)).to.be.above(200)
-  }).timeout(20_000)
+  })
 })

@@ -427,8 +427,7 @@ describe('the presence reconciler', () => {
     expect(node.store.transactions).to.equal(1)
   })
 
-  it('converges: after any sequence of events, exactly the users with a ready socket are recorded and online', async function () {
-    this.timeout(60_000)
+  it('converges: after any sequence of events, exactly the users with a ready socket are recorded and online', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyStep, { maxLength: 60, size: 'max' }), async (steps) => {
         const node = nodeWith(...userIds)
