@@ -6,7 +6,7 @@ import { runFuzz, type FuzzRun } from './fuzz/run-fuzz.ts'
 const seed = Number(process.env.FUZZ_SEED ?? 20_261_121)
 
 describe(`an instance under 5,000 mutated requests and 5,000 mutated frames (seed ${seed})`, function () {
-  this.timeout(120_000)
+  this.timeout(240_000)
   let run: FuzzRun
   before(async () => {
     run = await runFuzz({ requests: 5_000, frames: 5_000, seed, log: () => undefined })
