@@ -42,6 +42,21 @@ export const readyMessage = message('ready', {
 })
 export type ReadyMessage = z.infer<typeof readyMessage>
 
+/** The fields of upstreams where none gives them. Contract: 6, `ready`. */
+export const emptyReadyParts = {
+  spaces: [],
+  dmChannels: [],
+  folders: [],
+  spaceLayout: null,
+  layoutUpdatedAt: 0,
+  readStates: [],
+  activeCalls: [],
+  voiceStates: {},
+  voiceUserStates: {},
+  spaceVoiceStates: {},
+  userActivities: {},
+} satisfies Partial<ReadyMessage>
+
 /** The home is null for users of this instance. */
 export const presenceMessage = message('presence_update', {
   userId: snowflake,

@@ -2,7 +2,7 @@ import { deleteIdentitiesAtPeers, type FanoutResult } from '@gatehouse/contracts
 import { DeletionOrder } from '@gatehouse/domain'
 import { answered } from '@gatehouse/test-kit'
 import { expect } from 'chai'
-import { startOrders } from '../src/operations/federation/deletion-orders.ts'
+import { startOrders } from '../src/operations/federation/delete-remote-identities.ts'
 import { buildUser, readUser } from './builders.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 

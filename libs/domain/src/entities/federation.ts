@@ -1,6 +1,6 @@
 import { p } from '@mikro-orm/core'
+import { SealedTextType } from './sealed-text.ts'
 import { defineTable } from './table.ts'
-import { SealedTextType } from './text-columns.ts'
 
 export type PeerStatus =
   'pending' | 'awaiting_approval' | 'active' | 'unreachable' | 'needs_attention' | 'rejected' | 'revoked'

@@ -1,4 +1,4 @@
-import { defineEntity } from '@mikro-orm/core'
+import { defineEntity, Type } from '@mikro-orm/core'
 
 /** The schema of an entity without constraints over several columns. */
 export function defineTable<
@@ -7,4 +7,14 @@ export function defineTable<
   const Properties extends Record<string, unknown>,
 >(name: Name, tableName: Table, properties: Properties) {
   return defineEntity({ name, tableName, properties })
+}
+
+export abstract class TextColumn<Value, Stored> extends Type<Value, Stored> {
+  override getColumnType(): string {
+    return 'text'
+  }
+
+  override compareAsType(): string {
+    return 'string'
+  }
 }

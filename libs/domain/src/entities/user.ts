@@ -1,10 +1,33 @@
-import { fieldsWith, profileFieldNames, type AvatarColor } from '@gatehouse/contracts'
+import { fieldsWith, profileFieldNames, replicatedInstance } from '@gatehouse/contracts'
+import type { AvatarColor, UserReply } from '@gatehouse/contracts'
 import { p } from '@mikro-orm/core'
-import { defineTable } from './table.ts'
-import { ReplicatedInstancesType } from './text-columns.ts'
+import { defineTable, TextColumn } from './table.ts'
 
 /** No hash can equal it, so a stub cannot log in. Spec: User record. */
 export const stubPasswordHash = '!federation-replicated'
+
+/** Contract: 2. */
+export type ReplicatedInstance = UserReply['replicatedInstances'][number]
+
+/** A JSON array as text. Unreadable entries are left out: a damaged row must not block its account. */
+class ReplicatedInstancesType extends TextColumn<ReplicatedInstance[], string> {
+  override convertToDatabaseValue(instances: ReplicatedInstance[]): string {
+    return JSON.stringify(instances)
+  }
+
+  override convertToJSValue(stored: string): ReplicatedInstance[] {
+    return parseArray(stored).flatMap((entry) => replicatedInstance.safeParse(entry).data ?? [])
+  }
+}
+
+function parseArray(json: string): unknown[] {
+  try {
+    const parsed: unknown = JSON.parse(json)
+    return Array.isArray(parsed) ? parsed : []
+  } catch {
+    return []
+  }
+}
 
 /** Times as numbers are milliseconds since the epoch. */
 const UserSchema = defineTable('User', 'users', {

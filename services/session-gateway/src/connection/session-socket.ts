@@ -65,6 +65,18 @@ export function textFrameHeader(length: number): Buffer {
   return header
 }
 
+export const malformed = Symbol('malformed')
+
+/** Gives `malformed` for a frame that is binary, too large or no JSON. */
+export function parseFrame(data: Buffer, isBinary: boolean): unknown {
+  if (isBinary || data.length > limits.socketMessageBytes) return malformed
+  try {
+    return JSON.parse(data.toString()) as unknown
+  } catch {
+    return malformed
+  }
+}
+
 export function encodeMessage(message: object): Buffer {
   return Buffer.from(JSON.stringify(message))
 }

@@ -1,7 +1,7 @@
-import { limits, unwatchMessage, watchMessage } from '@gatehouse/contracts'
+import { unwatchMessage, watchMessage } from '@gatehouse/contracts'
 import type { AdminWatch } from '../admin-watch/admin-watch.ts'
 import { sendText } from '../connection/send-text.ts'
-import { cutText, encodeError, encodeMessage, refOf } from '../connection/session-socket.ts'
+import { cutText, encodeError, encodeMessage, malformed, parseFrame, refOf } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
 import type { PresenceWatch } from '../presence/presence-watch.ts'
 import { type AuthenticatedSocket, createTokenBucket, takeToken } from '../sessions/session-registry.ts'
@@ -17,7 +17,6 @@ export type MessageDeps = Pick<OperationContext, 'clock' | 'sessionMetrics'> & {
 
 const pong = encodeMessage({ type: 'pong' })
 const invalidJson = encodeError('invalid_json')
-const malformed = Symbol('malformed')
 
 /** `ping` costs no token of the user, unknown types do. Contract: 6. */
 export function handleMessage(deps: MessageDeps, socket: AuthenticatedSocket, data: Buffer, isBinary: boolean): void {
@@ -42,14 +41,4 @@ function watch({ adminWatch, presenceWatch, ...deps }: MessageDeps, socket: Auth
   if (!data) return sendText(deps, socket, encodeError('unknown_topic'))
   if (data.users) presenceWatch.replace(socket, data.users)
   else adminWatch.add(socket)
-}
-
-/** Gives `malformed` for a frame that is binary, too large or no JSON. */
-export function parseFrame(data: Buffer, isBinary: boolean): unknown {
-  if (isBinary || data.length > limits.socketMessageBytes) return malformed
-  try {
-    return JSON.parse(data.toString()) as unknown
-  } catch {
-    return malformed
-  }
 }

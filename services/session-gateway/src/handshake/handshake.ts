@@ -1,11 +1,11 @@
 import { checkRevocation, type TokenStatus } from '@gatehouse/auth'
-import { authMessage, limits, type ReadyMessage } from '@gatehouse/contracts'
+import { authMessage, emptyReadyParts, limits, type ReadyMessage } from '@gatehouse/contracts'
 import { sanitizeUser } from '@gatehouse/domain'
 import type { Quota } from '@gatehouse/runtime'
 import { version } from '@gatehouse/service-kit'
 import { refuseHandshake, releaseQuota, type HandshakeRefusal } from '../connection/close-sockets.ts'
 import { releaseBacklog, sendReady } from '../connection/send-text.ts'
-import type { SessionSocket } from '../connection/session-socket.ts'
+import { parseFrame, type SessionSocket } from '../connection/session-socket.ts'
 import type { SocketTimeouts } from '../connection/socket-timeouts.ts'
 import type { OperationContext } from '../context.ts'
 import { encodePresences } from '../presence/audience.ts'
@@ -14,9 +14,8 @@ import type { UpstreamPresences } from '../presence/upstream-audience.ts'
 import { closeOldestSockets, endSessions, type EndingDeps } from '../sessions/end-sessions.ts'
 import { findCurrentCaller } from '../sessions/session-registry.ts'
 import type { AuthenticatedSocket, CallerDeps, SessionRegistry } from '../sessions/session-registry.ts'
-import { emptyParts, type CollectedParts, type ReadyParts } from '../upstreams/ready-parts.ts'
+import type { CollectedParts, ReadyParts } from '../upstreams/ready-parts.ts'
 import type { UpstreamSet } from '../upstreams/upstream-set.ts'
-import { parseFrame } from './handle-message.ts'
 import type { PeeringReader, PeeringSummary, TokenReader } from './handshake-reads.ts'
 
 export type HandshakeDeps = EndingDeps &
@@ -128,7 +127,7 @@ function readyMessage(
     instance: { name: instanceName, instanceId, version },
     ...peerOrigins,
     ...(user.isAdmin && { pendingApprovalCount }),
-    ...emptyParts,
+    ...emptyReadyParts,
     ...parts?.fields,
     ...(parts && parts.incomplete.length > 0 && { incomplete: [...parts.incomplete] }),
   }

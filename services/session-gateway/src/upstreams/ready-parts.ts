@@ -1,5 +1,5 @@
 import { BusUnavailable, type PlainSubjects } from '@gatehouse/bus'
-import { upstreamLimits, upstreamReadyReply, type ReadyMessage } from '@gatehouse/contracts'
+import { emptyReadyParts, upstreamLimits, upstreamReadyReply } from '@gatehouse/contracts'
 import { delay } from '@gatehouse/runtime'
 import { askUpstream, type OccasionalLog } from '@gatehouse/service-kit'
 import { sendText } from '../connection/send-text.ts'
@@ -7,21 +7,6 @@ import { encodeMessage } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
 import { findCurrentCaller, type CallerDeps, type AuthenticatedSocket } from '../sessions/session-registry.ts'
 import type { LiveUpstream, UpstreamSet } from './upstream-set.ts'
-
-/** The fields of upstreams where none gives them. Contract: 6, `ready`. */
-export const emptyParts = {
-  spaces: [],
-  dmChannels: [],
-  folders: [],
-  spaceLayout: null,
-  layoutUpdatedAt: 0,
-  readStates: [],
-  activeCalls: [],
-  voiceStates: {},
-  voiceUserStates: {},
-  spaceVoiceStates: {},
-  userActivities: {},
-} satisfies Partial<ReadyMessage>
 
 type ReadyDeps = CallerDeps &
   Pick<OperationContext, 'timer' | 'timings' | 'sessionMetrics'> & {
@@ -118,7 +103,7 @@ function readFields({ definition }: LiveUpstream, given: Fields): Fields {
 }
 
 function isSameKind(name: string, value: unknown): boolean {
-  const empty: unknown = (emptyParts as Fields)[name]
+  const empty: unknown = (emptyReadyParts as Fields)[name]
   if (empty === undefined || empty === null) return true
   return typeof value === typeof empty && value !== null && Array.isArray(value) === Array.isArray(empty)
 }

@@ -1,13 +1,17 @@
-import { deleteIdentitiesAtPeers, normalizeOrigin, type fanoutBody } from '@gatehouse/contracts'
-import { transaction } from '@gatehouse/database'
-import { User, assertCallerCurrent } from '@gatehouse/domain'
-import { refuse } from '@gatehouse/runtime'
+import { deleteIdentitiesAtPeers, normalizeOrigin, type DeletionMode, type fanoutBody } from '@gatehouse/contracts'
+import { changeRows, read, transaction } from '@gatehouse/database'
+import { DeletionOrder, User, assertCallerCurrent } from '@gatehouse/domain'
+import { refuse, startPeriodicTask, Unavailable, type PeriodicTask } from '@gatehouse/runtime'
+import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
+import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
 import type { OwnAct } from '../change-account.ts'
-import { carryOut, giveOrders, type DeletionResults, type OrderDeps } from './deletion-orders.ts'
-import { forgetInstances } from './forget-instances.ts'
+import { forgetInstances, type ForgottenInstances } from './forget-instances.ts'
 
+type OrderDeps = OperationContext & Pick<Deps, 'bus'>
+type Order = { userId: string; mode: DeletionMode; origins: readonly string[] }
+type DeletionResults = z.infer<typeof deleteIdentitiesAtPeers.reply>['results']
 type Deletion = z.infer<typeof fanoutBody> & OwnAct
 
 /**
@@ -25,9 +29,8 @@ export async function deleteRemoteIdentities(deps: OrderDeps, deletion: Deletion
     if (durable && mode !== 'leave') await giveOrders(em, { ...deletion, userId, mode }, deps.clock.now())
   })
   const results = await deleteAtOrigins(deps, deletion)
-  const gone = results.flatMap(({ origin, result }) => (result.success ? [origin] : []))
   // The identities are gone already. The next deletion repeats what failed.
-  await forgetInstances(deps, { userId, origins: gone, requestId, mode }).catch((err: unknown) => {
+  await forgetGone(deps, { userId, mode, requestId }, results).catch((err: unknown) => {
     deps.log.warn({ requestId, userId, err }, 'replicated instances not updated after deletion')
   })
   return { results: Object.fromEntries(results.map(({ origin, result }) => [origin, result])) }
@@ -42,8 +45,108 @@ async function deleteAtOrigins(deps: OrderDeps, deletion: Deletion): Promise<Del
   return (await deps.bus.request(deleteIdentitiesAtPeers, asked, options)).results
 }
 
+const noPeer = 'no_active_peer'
+
 /** Sends nothing: the user only forgets the instance. federation-wire.md 3. */
 function leaveAll(origins: readonly string[]): DeletionResults {
-  const noPeer = { success: false as const, error: 'no_active_peer' }
-  return origins.map((origin) => ({ origin, result: normalizeOrigin(origin) ? { success: true } : noPeer }))
+  const unknown = { success: false as const, error: noPeer }
+  return origins.map((origin) => ({ origin, result: normalizeOrigin(origin) ? { success: true } : unknown }))
+}
+
+type Leaver = Omit<ForgottenInstances, 'origins'>
+
+async function forgetGone(deps: OperationContext, leaver: Leaver, results: DeletionResults): Promise<void> {
+  const origins = results.flatMap(({ origin, result }) => (result.success ? [origin] : []))
+  await forgetInstances(deps, { ...leaver, origins })
+}
+
+/** The first attempt belongs to who gives them. A repeated order begins anew. Contract: 7, Deletion orders. */
+async function giveOrders(em: EntityManager, { userId, mode, origins }: Order, now: number): Promise<void> {
+  const named = [...new Set(origins.flatMap((origin) => normalizeOrigin(origin) ?? []))]
+  const sql = `insert into deletion_orders (user_id, origin, mode, given_at, next_attempt_at)
+    select ?::bigint, origin, ?, ?, ? from jsonb_array_elements_text(?::jsonb) origin
+    on conflict (user_id, origin) do update set mode = excluded.mode, given_at = excluded.given_at, state = 'waiting',
+      next_attempt_at = excluded.next_attempt_at, attempts = 0, error = null, ended_at = null, receipt = null`
+  const times = [new Date(now), new Date(now + policy.orderLeaseMs)]
+  await changeRows(em, sql, [userId, mode, ...times, JSON.stringify(named)])
+}
+
+/** Asks the peers. What no peer decided waits, also where the bus is away. Contract: 7, Deletion orders. */
+async function carryOut(deps: OrderDeps, order: Order, requestId?: string): Promise<DeletionResults> {
+  const { userId, mode, origins } = order
+  const asked = { userId, mode, origins: [...origins], durable: true }
+  const options = { requestId, timeoutMs: policy.fanoutCallTimeoutMs }
+  const { results } = await deps.bus.request(deleteIdentitiesAtPeers, asked, options).catch((error: unknown) => {
+    if (!(error instanceof Unavailable)) throw error
+    const result = { success: false as const, error: 'unreachable', order: 'waiting' as const }
+    return { results: origins.map((origin) => ({ origin, result })) }
+  })
+  await recordResults(deps, order, results)
+  return results
+}
+
+const answersSql = `
+  with answer as (
+    select o.id, r.error, r.receipt, case when r.state = 'waiting' and o.given_at <= ? then 'overdue' else r.state end as state
+    from deletion_orders o
+    join jsonb_to_recordset(?::jsonb) as r (origin text, state text, error text, receipt jsonb) using (origin)
+    where o.user_id = ? and o.mode = ? and o.state = 'waiting'
+  )
+  update deletion_orders o set state = answer.state, error = answer.error, receipt = answer.receipt, attempts = attempts + 1,
+    next_attempt_at = case answer.state when 'waiting' then
+      ?::timestamptz + least(?::int, ?::int * 2 ^ least(attempts, 20)) * interval '1 millisecond' end,
+    ended_at = case when answer.state <> 'waiting' then ?::timestamptz end
+  from answer where answer.id = o.id`
+
+/** A kept order waits until its peer is one again. Others of a silent instance wait with it. */
+async function recordResults(deps: OrderDeps, { userId, mode }: Order, results: DeletionResults): Promise<void> {
+  const now = new Date(deps.clock.now())
+  const rows = results.map(({ origin, result }) => ({
+    origin: normalizeOrigin(origin),
+    state: result.success ? 'done' : result.error === noPeer ? 'waiting' : (result.order ?? 'refused'),
+    error: result.success ? null : result.error,
+    receipt: (result.success && result.receipt) || null,
+  }))
+  const originsOf = (found: typeof rows) => ({ $in: found.map(({ origin }) => String(origin)) })
+  const unknown = originsOf(rows.filter(({ error }) => error === noPeer))
+  const silent = originsOf(rows.filter(({ state }) => state === 'waiting'))
+  const { orderRetryFirstMs, orderRetryMostMs, orderMs } = policy
+  const expired = new Date(now.getTime() - orderMs)
+  await transaction(deps.orm, async (em) => {
+    await em.nativeDelete(DeletionOrder, { userId, attempts: 0, state: 'waiting', origin: unknown })
+    const times = [now, orderRetryMostMs, orderRetryFirstMs, now]
+    await changeRows(em, answersSql, [expired, JSON.stringify(rows), userId, mode, ...times])
+    const due = { origin: silent, state: 'waiting', nextAttemptAt: { $lte: now } } as const
+    await em.nativeUpdate(DeletionOrder, due, { nextAttemptAt: new Date(now.getTime() + orderRetryFirstMs) })
+  })
+}
+
+type Due = { userId: string; mode: DeletionMode; origin: string }
+
+/** Any number of replicas may run it. An attempt that a crash ended is repeated after its lease. */
+export function startOrders(deps: OrderDeps): PeriodicTask {
+  const options = { name: 'deletion orders', everyMs: policy.orderIntervalMs, log: deps.log }
+  return startPeriodicTask(options, async () => {
+    for (let due = await takeDue(deps); due.length > 0; due = await takeDue(deps)) {
+      const deletions = Map.groupBy(due, ({ userId, mode }) => `${userId} ${mode}`)
+      await Promise.all([...deletions.values()].map((orders) => repeat(deps, orders)))
+    }
+  })
+}
+
+async function repeat(deps: OrderDeps, orders: readonly Due[]): Promise<void> {
+  const [first] = orders
+  if (!first) return
+  const results = await carryOut(deps, { ...first, origins: orders.map(({ origin }) => origin) })
+  await forgetGone(deps, first, results)
+}
+
+async function takeDue({ orm, clock }: OrderDeps): Promise<Due[]> {
+  const now = clock.now()
+  const sql = `update deletion_orders set next_attempt_at = ? where id in (
+      select id from deletion_orders where state = 'waiting' and next_attempt_at <= ?
+      order by next_attempt_at limit ? for update skip locked)
+    returning user_id::text as "userId", mode, origin`
+  const parameters = [new Date(now + policy.orderLeaseMs), new Date(now), policy.ordersAtOnce]
+  return await transaction(orm, (em) => read<Due>(em, sql, parameters))
 }

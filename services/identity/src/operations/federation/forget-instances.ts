@@ -4,7 +4,7 @@ import type { z } from 'zod'
 import type { OperationContext } from '../../deps.ts'
 import { changeUser, recordProfileChange } from '../change-account.ts'
 
-type ForgottenInstances = {
+export type ForgottenInstances = {
   userId: string
   origins: readonly string[]
   /** `leave`: the accounts there stay. */

@@ -1,38 +1,5 @@
-import { replicatedInstance, type UserReply } from '@gatehouse/contracts'
-import { Type, type Platform } from '@mikro-orm/core'
-
-abstract class TextColumn<Value, Stored> extends Type<Value, Stored> {
-  override getColumnType(): string {
-    return 'text'
-  }
-
-  override compareAsType(): string {
-    return 'string'
-  }
-}
-
-/** Contract: 2. */
-export type ReplicatedInstance = UserReply['replicatedInstances'][number]
-
-/** A JSON array as text. Unreadable entries are left out: a damaged row must not block its account. */
-export class ReplicatedInstancesType extends TextColumn<ReplicatedInstance[], string> {
-  override convertToDatabaseValue(instances: ReplicatedInstance[]): string {
-    return JSON.stringify(instances)
-  }
-
-  override convertToJSValue(stored: string): ReplicatedInstance[] {
-    return parseArray(stored).flatMap((entry) => replicatedInstance.safeParse(entry).data ?? [])
-  }
-}
-
-function parseArray(json: string): unknown[] {
-  try {
-    const parsed: unknown = JSON.parse(json)
-    return Array.isArray(parsed) ? parsed : []
-  } catch {
-    return []
-  }
-}
+import type { Platform } from '@mikro-orm/core'
+import { TextColumn } from './table.ts'
 
 /** `open` also reads a text that was never sealed. */
 export type TextSeal = { seal(plain: string): string; open(stored: string): string }
