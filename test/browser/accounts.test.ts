@@ -48,6 +48,7 @@ describe('an account in the browser', function () {
     await actions.waitForText(page, 'Use at most 32 characters.')
     await actions.clickInDialog(page, 'Save')
     expect(await page.locator('[name=display-name]').getAttribute('aria-invalid')).to.equal('true')
+    expect(await page.locator(':focus').getAttribute('name')).to.equal('display-name')
 
     await actions.fillField(page, 'Display name', '🦊'.repeat(32))
     await actions.clickInDialog(page, 'Save')

@@ -61,13 +61,11 @@ function useIsSubmitted(name: string): boolean {
 }
 
 type FormProps = Omit<ComponentProps<'form'>, 'onSubmit'> & {
-  /** Called when no field has a `problem`. True: the form is as before its first submit. */
+  /** Called when no field has a `problem`: the first that has one takes the focus. True: the form is as before its first submit. */
   onSubmit: () => unknown
-  /** The first field that has a `problem` takes the focus. */
-  focusesProblem?: boolean
 }
 
-export function Form({ onSubmit, focusesProblem = false, ...form }: FormProps) {
+export function Form({ onSubmit, ...form }: FormProps) {
   const [lastSubmit, setLastSubmit] = useState<SubmitEvent | null>(null)
   const submit = async (event: SubmitEvent) => {
     event.preventDefault()
@@ -75,8 +73,8 @@ export function Form({ onSubmit, focusesProblem = false, ...form }: FormProps) {
     event.stopPropagation()
     setLastSubmit(event)
     const wrong = event.currentTarget.querySelector<HTMLElement>('[data-problem]')
-    if (wrong && focusesProblem) wrong.focus()
-    if (!wrong && (await onSubmit()) === true) setLastSubmit(null)
+    if (wrong) wrong.focus()
+    else if ((await onSubmit()) === true) setLastSubmit(null)
   }
   return (
     <SubmitContext value={lastSubmit}>

@@ -29,7 +29,7 @@ export function AccountStep({ account, editAccount, mutation, invite, isClosed, 
     setStep(2)
   }
   return (
-    <Form className="stack stack--tight" focusesProblem onSubmit={submit}>
+    <Form className="stack stack--tight" onSubmit={submit}>
       {isClosed && invite.check?.valid && (
         <p className="muted">
           {t('You are invited:')} <UserName strong>{invite.check.name}</UserName>

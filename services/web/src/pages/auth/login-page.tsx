@@ -79,7 +79,7 @@ export function LoginPage() {
       }
     >
       <SessionEndNotice />
-      <Form ref={form} className="stack stack--tight" focusesProblem onSubmit={submit}>
+      <Form ref={form} className="stack stack--tight" onSubmit={submit}>
         {step === 'code' ? (
           <CodeField
             {...code}

@@ -40,7 +40,7 @@ export function RecoverPage() {
       )}
     >
       {token ? (
-        <Form className="stack stack--tight" focusesProblem onSubmit={submit}>
+        <Form className="stack stack--tight" onSubmit={submit}>
           {password.fields}
           {asksForCode && <CodeField label={t('Code of your second factor')} {...code} />}
           <MutationError mutation={mutation} />

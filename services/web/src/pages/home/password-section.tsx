@@ -88,7 +88,7 @@ export function PasswordForm({ user, onChanged }: { user: User; onChanged?: (pas
     return true
   }
   return (
-    <Form className="stack stack--tight" focusesProblem onSubmit={submit}>
+    <Form className="stack stack--tight" onSubmit={submit}>
       <input
         className="visually-hidden"
         type="text"
