@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import getPort, { portNumbers } from 'get-port'
@@ -75,7 +75,6 @@ export class LocalServer extends ManagedProcess {
 
 /** Waits until it is ready. Throws with the end of its log. */
 export async function startServer(program: ServerProgram): Promise<LocalServer> {
-  // A port that `freePort` has given once it gives to nobody else for a while.
   let port = program.port ?? (await freePort())
   for (let attempt = 1; ; attempt += 1) {
     const server = new LocalServer(program, port)
@@ -117,11 +116,24 @@ export async function startConfiguredServer(server: ConfiguredServer): Promise<L
   return await startServer({ name, folder, command, url, isReady, port, ...signals, resources: opening.move() })
 }
 
-/** `preferred` where it is free, else a random one: test files search at the same time. */
-export function freePort(preferred?: number): Promise<number> {
+/** `preferred` where it is free, else a random one. No other process is given it until this one ends. */
+export async function freePort(preferred?: number): Promise<number> {
   const first = randomInt(lowestPort, highestPort)
   const random = [...portNumbers(first, highestPort), ...portNumbers(lowestPort, first)]
-  return getPort({ host: '127.0.0.1', port: preferred ? [preferred, ...random] : random })
+  for (;;) {
+    // It gives a port only once for a while.
+    const port = await getPort({ host: '127.0.0.1', port: preferred ? [preferred, ...random] : random })
+    if (await reserve(port)) return port
+  }
+}
+
+/** By a name that the system frees with the process. True too where the system has no such names: only Linux does. */
+function reserve(port: number): Promise<boolean> {
+  const server = createServer().unref()
+  return new Promise((resolve) => {
+    server.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code !== 'EADDRINUSE'))
+    server.listen(`\0gatehouse-port-${port}`, () => resolve(true))
+  })
 }
 
 /** Empty without an answer within a second. */

@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { freePort } from '../src/index.ts'
 
@@ -9,6 +11,20 @@ describe('a free port', () => {
 
     expect(new Set(ports).size).to.equal(20)
     for (const port of ports) expect(port).to.be.within(20_000, 32_000)
+  })
+
+  it('is given to no other process while this one runs', async () => {
+    const port = await freePort()
+    const module = JSON.stringify(import.meta.resolve('../src/index.ts'))
+    const wanted = [port, port + 1, port + 2, port + 3]
+    const ask = `const { freePort } = await import(${module})
+      console.log(JSON.stringify(await Promise.all(${JSON.stringify(wanted)}.map((port) => freePort(port)))))`
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', ask])
+
+    const given = JSON.parse(stdout) as number[]
+    expect(given[0]).to.not.equal(port)
+    // The control: others it gives, unless a test beside this one has them.
+    expect(given.slice(1)).to.include.oneOf(wanted.slice(1))
   })
 
   it('can be listened on', async () => {
