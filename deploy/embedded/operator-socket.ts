@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { chmod, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { SigningKeys } from '@gatehouse/auth'
@@ -32,7 +32,6 @@ export async function openOperatorSocket(options: Options): Promise<AsyncDisposa
   await rm(path, { force: true }) // left by a process that was killed
   await listenPrivately(server, path)
   server.on('error', (err) => log.error({ err }, 'the socket of the command line failed'))
-  await chmod(path, 0o600)
   return server
 }
 

@@ -96,14 +96,10 @@ describe('Replicas that a name leads to', () => {
     await eventually('one waits at the first', () => respond !== undefined)
     await startReplica(third)
     names.addresses = [second, third]
-    await eventually(
-      'the new one has work',
-      async () => {
-        await ask()
-        return requestsOf(third) > 0
-      },
-      20_000,
-    )
+    await eventually('the new one has work', async () => {
+      await ask()
+      return requestsOf(third) > 0
+    })
     const before = [requestsOf(second), requestsOf(third)]
     const statuses = await askTimes(20)
     respond?.()
@@ -121,10 +117,8 @@ describe('Replicas that a name leads to', () => {
     names.addresses = [second]
 
     expect(statuses.every((status) => status === 200)).to.equal(true)
-    await eventually(
-      'the gateway knows that it left',
-      () => harness.lines.some(({ origins }) => String(origins) === `http://${second}:${port}`),
-      20_000,
+    await eventually('the gateway knows that it left', () =>
+      harness.lines.some(({ origins }) => String(origins) === `http://${second}:${port}`),
     )
   })
 
@@ -132,10 +126,8 @@ describe('Replicas that a name leads to', () => {
     await startWith(first, second)
     const sent = await askTimes(2)
     names.addresses = [third]
-    await eventually(
-      'the gateway knows the third alone, where nothing listens',
-      () => harness.lines.some(({ origins }) => String(origins) === `http://${third}:${port}`),
-      20_000,
+    await eventually('the gateway knows the third alone, where nothing listens', () =>
+      harness.lines.some(({ origins }) => String(origins) === `http://${third}:${port}`),
     )
     sent.push(...(await askTimes(10)))
 
@@ -149,11 +141,7 @@ describe('Replicas that a name leads to', () => {
     const asked = names.questions
     await eventually('names are resolved again', () => names.questions > asked)
     const statuses = await askTimes(10)
-    await eventually(
-      'the failure is told',
-      () => harness.lines.some(({ msg }) => msg === 'service name not resolved'),
-      20_000,
-    )
+    await eventually('the failure is told', () => harness.lines.some(({ msg }) => msg === 'service name not resolved'))
     statuses.push(...(await askTimes(10)))
 
     expect(statuses.every((status) => status === 200)).to.equal(true)

@@ -9,7 +9,7 @@ describe('Forwarding', () => {
   let harness: Harness
   let token: string
   beforeEach(async () => {
-    harness = await startHarness({ timeouts: { readMs: 400, writeMs: 400, connectMs: 300 } })
+    harness = await startHarness({ timeouts: { readMs: 1_500, writeMs: 1_500, connectMs: 1_500 } })
     token = harness.member()
   })
   afterEach(() => harness[Symbol.asyncDispose]())

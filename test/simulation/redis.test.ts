@@ -61,5 +61,5 @@ describe('the simulated Redis', () => {
       { numRuns: 100 },
     )
     side.disconnect()
-  }).timeout(60_000)
+  })
 })

@@ -27,7 +27,7 @@ export async function runTestFiles({ files, ...options }: Options): Promise<void
 
 /** Gives how many files have run, at least one. */
 async function runInProcess(files: readonly string[], options: Omit<Options, 'files'>): Promise<number> {
-  const { env, reporter, signal, limitMs = 300_000, onReport } = options
+  const { env, reporter, signal, limitMs = 420_000, onReport } = options
   const args = [reporter, ...files.map((file) => resolve(file))]
   const child = fork(resolve(import.meta.dirname, 'mocha-process.ts'), args, { env, silent: true })
   const waiting = [...files]

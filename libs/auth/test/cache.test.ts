@@ -96,7 +96,7 @@ for (const [name, open] of Object.entries(testCaches)) {
         }),
         { numRuns: runs },
       )
-    }).timeout(60_000)
+    })
   })
 }
 

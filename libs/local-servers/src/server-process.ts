@@ -116,22 +116,22 @@ export async function startConfiguredServer(server: ConfiguredServer): Promise<L
   return await startServer({ name, folder, command, url, isReady, port, ...signals, resources: opening.move() })
 }
 
-/** `preferred` where it is free, else a random one. No other process is given it until this one ends. */
+/** `preferred` where it is free, else a random one. On Linux it is given to nobody again until this process ends. */
 export async function freePort(preferred?: number): Promise<number> {
   const first = randomInt(lowestPort, highestPort)
   const random = [...portNumbers(first, highestPort), ...portNumbers(lowestPort, first)]
   for (;;) {
-    // It gives a port only once for a while.
+    // `getPort` passes over a port that it has given, so the loop ends.
     const port = await getPort({ host: '127.0.0.1', port: preferred ? [preferred, ...random] : random })
     if (await reserve(port)) return port
   }
 }
 
-/** By a name that the system frees with the process. True too where the system has no such names: only Linux does. */
+/** The name is freed with the process. Gives true too where the system has no abstract names. */
 function reserve(port: number): Promise<boolean> {
-  const server = createServer().unref()
+  const server = createServer((socket) => socket.destroy()).unref()
   return new Promise((resolve) => {
-    server.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code !== 'EADDRINUSE'))
+    server.on('error', ({ code }: NodeJS.ErrnoException) => resolve(code !== 'EADDRINUSE'))
     server.listen(`\0gatehouse-port-${port}`, () => resolve(true))
   })
 }

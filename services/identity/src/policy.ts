@@ -38,7 +38,7 @@ export const policy = {
   /** Contract: 7, Deletion orders. */
   orderRetryFirstMs: 60_000,
   orderRetryMostMs: 6 * 60 * 60 * 1000,
-  orderMs: 30 * 24 * 60 * 60 * 1000,
+  orderOverdueMs: 30 * 24 * 60 * 60 * 1000,
   /** federation-wire.md 4, attach 1. */
   attachProofBytes: 32,
   attachProofMs: 60_000,

@@ -136,7 +136,7 @@ describe('a message of a socket whose account changed without an event', () => {
   })
 
   it('gets an error while accounts cannot be read, and passes when it is repeated afterwards', async () => {
-    const impatient = await startNode({ timings: { accountReadMs: 100 } })
+    const impatient = await startNode({ timings: { accountReadMs: 1_000 } })
     const client = await signIn(impatient.url, (await buildOld(true)).token)
     const release = await lockUsers(cluster)
 

@@ -230,7 +230,7 @@ describe('WebSocket handshake', () => {
   /** Contract: 6, Failure before ready. */
   it('closes a handshake with 1013 when identity says nothing of its token, and leaves the sockets that stand', async () => {
     await using other = await openCluster()
-    const { url } = await other.startNode({ tokenReadMs: 50 })
+    const { url } = await other.startNode({ tokenReadMs: 2_000 })
     const [known, unknown] = [await buildUser(other), await buildUser(other)]
     const standing = await signIn(url, known.token)
     const refused = async () => {

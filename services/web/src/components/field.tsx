@@ -1,3 +1,4 @@
+import { countCodePoints } from '@gatehouse/contracts/constants'
 import { type ComponentProps, createContext, type ReactNode, type SubmitEvent, use, useMemo, useState } from 'react'
 import type { Mutation } from '../hooks.ts'
 import { t } from '../language/language.ts'
@@ -61,7 +62,7 @@ function useIsSubmitted(name: string): boolean {
 }
 
 type FormProps = Omit<ComponentProps<'form'>, 'onSubmit'> & {
-  /** Called when no field has a `problem`: the first that has one takes the focus. True: the form is as before its first submit. */
+  /** Called when no field is in the way. Else the first that is takes the focus. True: the form is as before its first submit. */
   onSubmit: () => unknown
 }
 
@@ -105,11 +106,11 @@ type FieldProps = LabelledProps &
     action?: ReactNode
   }
 
-/** The browser completes nothing, unless `autoComplete` says what. `maxLength` counts code points, as the server does. */
+/** The browser completes nothing, unless `autoComplete` says what. `maxLength` counts as the server does. */
 export function Field(props: FieldProps) {
   const { label, optional, hint, good, aside, name, problem, isLong, verbatim, action, onText, ...others } = props
   const { error: refusal, maxLength = Infinity, ...input } = others
-  const isTooLong = [...String(input.value)].length > maxLength
+  const isTooLong = countCodePoints(String(input.value).trim()) > maxLength
   const tooLong = isTooLong && t('Use at most {count} characters.', { count: maxLength })
   const isSubmitted = useIsSubmitted(name)
   const error = tooLong || (isSubmitted && problem) || refusal

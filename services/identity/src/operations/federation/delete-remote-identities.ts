@@ -53,11 +53,11 @@ function leaveAll(origins: readonly string[]): DeletionResults {
   return origins.map((origin) => ({ origin, result: normalizeOrigin(origin) ? { success: true } : unknown }))
 }
 
-type Leaver = Omit<ForgottenInstances, 'origins'>
+type Forgetting = Omit<ForgottenInstances, 'origins'>
 
-async function forgetGone(deps: OperationContext, leaver: Leaver, results: DeletionResults): Promise<void> {
+async function forgetGone(deps: OperationContext, forgetting: Forgetting, results: DeletionResults): Promise<void> {
   const origins = results.flatMap(({ origin, result }) => (result.success ? [origin] : []))
-  await forgetInstances(deps, { ...leaver, origins })
+  await forgetInstances(deps, { ...forgetting, origins })
 }
 
 /** The first attempt belongs to who gives them. A repeated order begins anew. Contract: 7, Deletion orders. */
@@ -110,8 +110,8 @@ async function recordResults(deps: OrderDeps, { userId, mode }: Order, results: 
   const originsOf = (found: typeof rows) => ({ $in: found.map(({ origin }) => String(origin)) })
   const unknown = originsOf(rows.filter(({ error }) => error === noPeer))
   const silent = originsOf(rows.filter(({ state }) => state === 'waiting'))
-  const { orderRetryFirstMs, orderRetryMostMs, orderMs } = policy
-  const expired = new Date(now.getTime() - orderMs)
+  const { orderRetryFirstMs, orderRetryMostMs, orderOverdueMs } = policy
+  const expired = new Date(now.getTime() - orderOverdueMs)
   await transaction(deps.orm, async (em) => {
     await em.nativeDelete(DeletionOrder, { userId, attempts: 0, state: 'waiting', origin: unknown })
     const times = [now, orderRetryMostMs, orderRetryFirstMs, now]

@@ -154,7 +154,7 @@ const rows = [
 ] as const
 
 /** Spec: POST register, toggle matrix. */
-function RegistrationRules({ local, federated }: { local?: boolean | undefined; federated: boolean }) {
+function RegistrationRules({ local, federated }: { local: boolean | undefined; federated: boolean }) {
   return (
     <Card title={t('Who gets an account')} text="Existing accounts can always log in.">
       <table className="rules-table">

@@ -1,5 +1,5 @@
 import { isSecurityNotice, type Endpoints, type User } from '@gatehouse/client'
-import { describeUserAgent } from '@gatehouse/contracts/constants'
+import { describeUserAgent, limits } from '@gatehouse/contracts/constants'
 import { useEffect, useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { ActionRow, Card } from '../../components/card.tsx'
@@ -96,7 +96,7 @@ function AddPasskeyDialog(props: Props) {
       <Field
         label={t('Name')}
         name="passkey-name"
-        maxLength={64}
+        maxLength={limits.passkeyNameMax}
         {...name}
         problem={name.value.trim() === '' ? t('Enter a name.') : null}
         hint={t('By which you know it again.')}

@@ -1,5 +1,5 @@
 import type { User } from '@gatehouse/client'
-import { limits } from '@gatehouse/contracts/constants'
+import { countCodePoints, profileFields } from '@gatehouse/contracts/constants'
 import { useState } from 'react'
 import {
   AccentField,
@@ -101,7 +101,7 @@ function ProfileDialog({ user, onClose }: { user: User; onClose: () => void }) {
         label={t('Status')}
         name="custom-status"
         optional
-        maxLength={limits.customStatusMax}
+        maxLength={profileFields.customStatus.max}
         value={values.customStatus}
         onText={(customStatus) => set({ customStatus })}
         hint={t('A short text beside your name.')}
@@ -160,8 +160,8 @@ function ProfileFields({ draft }: { draft: ProfileDraft }) {
         optional
         value={values.bio}
         onText={(bio) => set({ bio })}
-        maxLength={limits.bioMax}
-        aside={<span className="tabular">{limits.bioMax - [...values.bio].length}</span>}
+        maxLength={profileFields.bio.max}
+        aside={<span className="tabular">{profileFields.bio.max - countCodePoints(values.bio.trim())}</span>}
       />
     </>
   )
