@@ -203,8 +203,11 @@ describe('forced disconnects', () => {
       }),
     )
 
-    const codes = (await Promise.all(clients.map(({ closed }) => closed))).map(({ code }) => code)
-    expect([...new Set(codes)].filter((code) => ![4004, 4005, 4010, 4011].includes(code))).to.deep.equal([])
+    for (const { closed, messages } of clients) {
+      const { code, reason } = await closed
+      expect([4004, 4005, 4010, 4011]).to.include(code)
+      if (!messages.some(({ type }) => type === 'ready')) expect(messages.at(-1)).to.include({ message: reason })
+    }
     for (const user of users) {
       await eventually('the user is offline', async () => (await statusOf(cluster, user)) === 'offline')
     }

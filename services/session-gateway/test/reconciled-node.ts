@@ -62,7 +62,7 @@ export class ReconciledNode {
 
   /** A handshake as `authenticate` does it, with a token issued at `iat`. */
   connect(userId: string, iat = 1): Handshake {
-    const socket = { phase: 'authenticating', resume() {}, close() {} } as unknown as SessionSocket
+    const socket = { phase: 'authenticating', resume() {}, send() {}, close() {} } as unknown as SessionSocket
     const handshake: Handshake = { socket, outcome: 'pending' }
     this.handshakes.push(handshake)
     void this.#admit(handshake, this.sessions.add(socket, userId, { iat, exp: Infinity }))

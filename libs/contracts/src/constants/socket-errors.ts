@@ -19,7 +19,7 @@ export type SocketErrorCode = keyof typeof socketErrors
 
 const closing = <Code extends string>(code: number, message: string, error: Code) => ({ code, message, error })
 
-/** Code and message of the error sent before closing. Contract: 6. */
+/** Code and reason of a close. Before `ready` an error of this text and code goes first. Contract: 6. */
 export const closures = {
   authenticationTimeout: closing(closeCodes.authenticationTimeout, 'Authentication timeout', 'authentication_timeout'),
   firstMessageNotAuth: closing(closeCodes.firstMessageNotAuth, 'First message must be auth', 'first_message_not_auth'),

@@ -2,8 +2,7 @@ import { closures, type Closure } from '@gatehouse/contracts'
 import { delay, runSpread, type Quota } from '@gatehouse/runtime'
 import type { OperationContext } from '../context.ts'
 import type { TimeoutSet } from '../timeout-set.ts'
-import { sendText } from './send-text.ts'
-import { type SessionSocket, encodeMessage } from './session-socket.ts'
+import { type SessionSocket, tellFailure } from './session-socket.ts'
 
 export type ReleaseDeps = {
   timeouts: Readonly<Record<string, Pick<TimeoutSet<SessionSocket>, 'delete'>>>
@@ -18,19 +17,17 @@ export type HandshakeRefusal = Exclude<
   'passwordReset' | 'accountDeleted' | 'accountSuspended' | 'goingAway' | 'tooManyConnections'
 >
 
-/** Spec: WebSocket handshake 5; Contract: 6, failure before `ready`. */
 export function refuseHandshake(deps: RefusalDeps, socket: SessionSocket, refusal: HandshakeRefusal): void {
-  const closure = closures[refusal]
   deps.sessionMetrics.handshakes.inc({ outcome: refusal })
-  sendText(deps, socket, encodeMessage({ type: 'error', message: closure.message, code: closure.error }))
-  closeSocket(deps, socket, closure)
+  closeSocket(deps, socket, closures[refusal])
 }
 
-export function closeSocket(deps: ReleaseDeps, socket: SessionSocket, { code, message }: Closure): void {
+export function closeSocket(deps: ReleaseDeps, socket: SessionSocket, closure: Closure): void {
+  tellFailure(socket, closure)
   releaseSocket(deps, socket)
   // A paused socket would not read the peer's close frame.
   socket.resume()
-  socket.close(code, message)
+  socket.close(closure.code, closure.message)
 }
 
 export function releaseSocket({ timeouts, onReleased }: ReleaseDeps, socket: SessionSocket): void {

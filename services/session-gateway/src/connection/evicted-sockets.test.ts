@@ -18,6 +18,7 @@ describe('the sockets of a node that was evicted while it ran', () => {
     await node.advance(180)
 
     expect(node.closed).to.deep.equal(Array(100).fill(1012))
+    expect(node.sent).to.deep.equal([{ type: 'error', message: 'Server is restarting', code: 'going_away' }])
     expect([silent, ...later].map(({ phase }) => phase)).to.deep.equal(['unauthenticated', 'ready', 'authenticating'])
   })
 
@@ -49,15 +50,19 @@ function openNode() {
   const timer = manualTimer()
   const openSockets = new OpenSockets()
   const closed: number[] = []
+  const sent: unknown[] = []
   const context = { timer, timings, log: capturedLog().log }
   const closing = createEvictedSockets({ ...context, openSockets, timeouts: {}, onReleased() {} })
   return {
     closing,
     closed,
+    /** Before the closes. */
+    sent,
     registerAnew: () => closing.close(),
     open(phase: SessionSocket['phase']): SessionSocket {
       const session = phase === 'unauthenticated' ? undefined : {}
-      const fake = { phase, session, resume() {}, close: (code: number) => void closed.push(code) }
+      const send = (message: Buffer) => void sent.push(JSON.parse(message.toString()))
+      const fake = { phase, session, send, resume() {}, close: (code: number) => void closed.push(code) }
       const socket = fake as unknown as SessionSocket
       openSockets.add(socket)
       return socket

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { closures, limits, socketErrors, upstreamLimits } from '@gatehouse/contracts'
-import type { ClientKind, SocketErrorCode, SocketErrorMessage } from '@gatehouse/contracts'
+import type { ClientKind, Closure, SocketErrorCode, SocketErrorMessage } from '@gatehouse/contracts'
 import { unknownClient, type ClientDescription } from '@gatehouse/service-kit'
 import { WebSocket } from 'ws'
 
@@ -36,13 +36,10 @@ export class SessionSocket extends WebSocket {
   backlog: Buffer[] | undefined = undefined
   backlogBytes = 0
 
-  /** ws closes without a reason when it cannot read a frame. Contract: 6, failure before `ready`. */
+  /** ws closes without a reason when it cannot read a frame. */
   override close(code?: number, reason?: string | Buffer): void {
-    const isBeforeReady = this.phase === 'unauthenticated' || this.phase === 'authenticating'
-    if (code !== undefined && reason === undefined && isBeforeReady && this.readyState === this.OPEN) {
-      const refusal = code === closures.messageTooBig.code ? 'messageTooBig' : 'firstMessageNotAuth'
-      const { message, error } = closures[refusal]
-      this.send(encodeMessage({ type: 'error', message, code: error }), { binary: false })
+    if (code !== undefined && reason === undefined) {
+      tellFailure(this, code === closures.messageTooBig.code ? closures.messageTooBig : closures.firstMessageNotAuth)
     }
     super.close(code, reason)
   }
@@ -54,6 +51,13 @@ export class SessionSocket extends WebSocket {
     }
     return true
   }
+}
+
+/** Call it before each close: until `ready` the error goes first. Spec: WebSocket handshake 5; Contract: 6, failure before `ready`. */
+export function tellFailure(socket: SessionSocket, { message, error: code }: Closure): void {
+  const isBeforeReady = socket.phase === 'unauthenticated' || socket.phase === 'authenticating'
+  if (!isBeforeReady || socket.readyState !== socket.OPEN) return
+  socket.send(encodeMessage({ type: 'error', message, code }), { binary: false })
 }
 
 /** With the length in one byte, in two more or in eight more. RFC 6455, 5.2. */

@@ -50,6 +50,7 @@ describe('an event that ends sessions, and comes during a handshake', () => {
     await later.admitWith(before)
 
     expect([earlier.codes, later.codes]).to.deep.equal([[4004], []])
+    expect(earlier.sent).to.deep.equal([{ type: 'error', message: 'Token has been revoked', code: 'token_revoked' }])
     expect(later.socket.phase).to.equal('ready')
   })
 
@@ -109,8 +110,10 @@ function openNode() {
     /** A client that offers a token of the second `iat`. */
     async connect(iat: number) {
       const codes: number[] = []
+      const sent: unknown[] = []
       const socket = { phase: 'unauthenticated', quotaKey: '', resume() {}, pause() {} }
-      const opened = Object.assign(socket, { close: (code: number) => void codes.push(code) })
+      const send = (message: Buffer) => void sent.push(JSON.parse(message.toString()))
+      const opened = Object.assign(socket, { send, close: (code: number) => void codes.push(code) })
       const frame = Buffer.from(JSON.stringify({ type: 'auth', token: String(iat) }))
       const admitted = authenticate(deps, opened as unknown as SessionSocket, frame, false)
       await turn()
@@ -118,6 +121,7 @@ function openNode() {
       return {
         socket,
         codes,
+        sent,
         /** The account was read for it, with this state. */
         async admitWith(state: AccountState) {
           read?.(state)
