@@ -1,4 +1,4 @@
-// npm run lines: the lines of TypeScript and JavaScript that are no tests, by folder. docs/contributing.md, "Lines".
+// npm run lines: the lines of TypeScript and JavaScript that are no tests, by folder, and the files of each flow in docs/flows.md.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,3 +17,14 @@ for (const folder of [...folders, 'all']) {
   const [inFiles, inLines, inComments] = counts.map((count) => String(count).padStart(6))
   console.log(`${folder.padEnd(28)}${inFiles} files${inLines} lines${inComments} of comments`)
 }
+
+const sections = readFileSync(join(root, 'docs/flows.md'), 'utf8').split(/^## /m).slice(1)
+const titleOf = (section) => section.slice(0, section.indexOf('\n'))
+const anchorOf = (section) => titleOf(section).toLowerCase().replaceAll(' ', '-')
+/** Its first line may name a flow that it starts with. */
+function filesOf(section) {
+  const [, start] = /\n\n.*\(#(.+?)\)/.exec(section) ?? []
+  const before = sections.filter((other) => anchorOf(other) === start).flatMap((other) => [...filesOf(other)])
+  return new Set([...before, ...[...section.matchAll(/\]\(([^)]+\.ts)\)/g)].map(([, file]) => file)])
+}
+for (const section of sections) console.log(`${titleOf(section).padEnd(46)}${filesOf(section).size} files`)

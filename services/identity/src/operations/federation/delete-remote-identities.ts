@@ -40,9 +40,14 @@ async function deleteAtOrigins(deps: OrderDeps, deletion: Deletion): Promise<Del
   const { caller, origins, mode, durable, requestId } = deletion
   if (mode === 'leave') return leaveAll(origins)
   const asked = { userId: caller.userId, mode, origins }
-  if (durable) return await carryOut(deps, asked, requestId)
+  return durable ? await carryOut(deps, asked, requestId) : await askFanout(deps, asked, requestId)
+}
+
+type Asked = z.input<typeof deleteIdentitiesAtPeers.request>
+
+async function askFanout({ bus }: OrderDeps, asked: Asked, requestId?: string): Promise<DeletionResults> {
   const options = { requestId, timeoutMs: policy.fanoutCallTimeoutMs }
-  return (await deps.bus.request(deleteIdentitiesAtPeers, asked, options)).results
+  return (await bus.request(deleteIdentitiesAtPeers, asked, options)).results
 }
 
 const noPeer = 'no_active_peer'
@@ -75,11 +80,9 @@ async function giveOrders(em: EntityManager, { userId, mode, origins }: Order, n
 async function carryOut(deps: OrderDeps, order: Order, requestId?: string): Promise<DeletionResults> {
   const { userId, mode, origins } = order
   const asked = { userId, mode, origins: [...origins], durable: true }
-  const options = { requestId, timeoutMs: policy.fanoutCallTimeoutMs }
-  const { results } = await deps.bus.request(deleteIdentitiesAtPeers, asked, options).catch((error: unknown) => {
+  const results = await askFanout(deps, asked, requestId).catch((error: unknown): DeletionResults => {
     if (!(error instanceof Unavailable)) throw error
-    const result = { success: false as const, error: 'unreachable', order: 'waiting' as const }
-    return { results: origins.map((origin) => ({ origin, result })) }
+    return origins.map((origin) => ({ origin, result: { success: false, error: 'unreachable', order: 'waiting' } }))
   })
   await recordResults(deps, order, results)
   return results
