@@ -16,7 +16,8 @@ export function createBrowserClient<App extends LiveTypes = AnyLive>(
     ...overrides,
   })
   const reconnect = () => {
-    client.live.retryNow()
+    // Null: there are too many connections, and one more would close another.
+    if (client.live.getSnapshot().retryAt !== null) client.live.retryNow()
     void client.session.loadUser()
   }
   addEventListener('online', reconnect)

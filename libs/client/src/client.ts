@@ -129,7 +129,10 @@ export function createClient<App extends LiveTypes = AnyLive>(options: ClientOpt
 
   const apiWithToken = (fixed: string) => apiAt({ origin, token: () => fixed })
   const replaceToken = (request: () => Promise<{ token: string }>) =>
-    passwordChange.run(async () => session.replaceToken((await request()).token))
+    passwordChange.run(async () => {
+      const before = token()
+      return session.replaceToken((await request()).token, before)
+    })
   const currentUser = () => {
     const { user } = session.getSnapshot()
     if (!user) throw new ApiError(401, 'Log in first')
@@ -169,12 +172,12 @@ export function createClient<App extends LiveTypes = AnyLive>(options: ClientOpt
     },
     changePassword: async (body, options = {}) => {
       const { homeInstance } = currentUser()
-      await replaceToken(() => api.call('changePassword', { body, ...options }))
+      const isReplaced = await replaceToken(() => api.call('changePassword', { body, ...options }))
       // Only at home. Spec: password propagation.
-      if (homeInstance === null) void passwordPropagation.propagate(body.newPassword)
+      if (isReplaced && homeInstance === null) void passwordPropagation.propagate(body.newPassword)
     },
-    endSessions: (password, options = {}) =>
-      replaceToken(() => api.call('endSessions', { body: { password }, ...options })),
+    endSessions: async (password, options = {}) =>
+      void (await replaceToken(() => api.call('endSessions', { body: { password }, ...options }))),
     deleteAccount: async (credentials, options) => {
       if (credentials.username !== currentUser().username) throw new ApiError(400, 'This is not your username')
       const outcome = await deleteAccount({ api, connections, verifyPassword }, credentials, options)

@@ -38,11 +38,11 @@ export const useToast = () => use(ToastContext)
 
 /** True from the loss of the live connection until it is there again. */
 export function useConnectionLost(): boolean {
-  const { phase } = useStore(useClient().live)
+  const { phase, retryAt } = useStore(useClient().live)
   const [isLost, setLost] = useState(false)
   useEffect(() => {
-    if (phase !== 'connecting') setLost(phase === 'waiting')
-  }, [phase])
+    if (phase !== 'connecting') setLost(phase === 'waiting' && retryAt !== null)
+  }, [phase, retryAt])
   return isLost
 }
 

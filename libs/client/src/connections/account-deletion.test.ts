@@ -91,6 +91,17 @@ describe('Client session behaviour: deletion propagation', () => {
     ).to.deep.equal([home])
   })
 
+  it('orders nothing at home for instances that are not connected: the password was not judged yet', async () => {
+    const { client, network } = await buildDeletableClient()
+    for (const origin of [remote, other]) client.connections.disconnect(origin)
+    network.answer(deletionAt(home), { status: 403, body: { error: 'Incorrect password', statusCode: 403 } })
+
+    const outcome = await client.deleteAccount(credentials)
+
+    expect(outcome).to.deep.include({ deleted: false })
+    expect(network.sentTo(`POST ${home}/api/users/@me/federation-identity/delete`)).to.have.length(0)
+  })
+
   it('keeps the session, the reason and the results when the home instance refuses', async () => {
     const { client, network } = await buildDeletableClient()
     const ownedSpaces = [{ id: '5', name: 'Garden' }]

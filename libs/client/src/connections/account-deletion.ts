@@ -6,6 +6,8 @@ import type { Connections } from './connections.ts'
 export type AccountDeletion =
   { deleted: true; remotes: IdentityDeletions } | { deleted: false; remotes: IdentityDeletions; error: Error }
 
+const notConnected = 'not_connected'
+
 /**
  * Deletes remote identities first, then the account whatever the results. `not_connected`: nothing was deleted there. A
  * wrong password throws before any deletion. Spec: Client session behaviour, deletion propagation.
@@ -23,7 +25,7 @@ export async function deleteAccount(
   const deleteOn = async (origin: string, username: string): Promise<IdentityDeletion> => {
     try {
       const there = connections.apiOf(origin)
-      if (!there) return { success: false, error: 'not_connected' }
+      if (!there) return { success: false, error: notConnected }
       await there.call('deleteSelf', { body: { username, password: '' }, ...options })
       return { success: true }
     } catch (error) {
@@ -35,7 +37,9 @@ export async function deleteAccount(
   if (listed.some(({ token }) => token !== null)) await verifyPassword(credentials.password, options)
   const deletions = listed.map(async ({ origin, username }) => [origin, await deleteOn(origin, username)] as const)
   const remotes: IdentityDeletions = Object.fromEntries(await Promise.all(deletions))
-  const failed = Object.entries(remotes).filter(([, result]) => !result.success && !result.ownedSpaces)
+  const isOrdered = (result: IdentityDeletion) =>
+    !result.success && !result.ownedSpaces && result.error !== notConnected
+  const failed = Object.entries(remotes).filter(([, result]) => isOrdered(result))
   // The home goes on asking, also when the account is gone.
   const body = { origins: failed.map(([origin]) => origin), mode: 'full' as const, durable: true }
   if (failed.length > 0) {

@@ -251,6 +251,30 @@ describe('Client session behaviour: the session store', () => {
 
     expect(client.session.getSnapshot()).to.deep.include({ token: 'new', user: buildUser() })
   })
+
+  for (const [what, next] of [
+    ['logs out', null],
+    ['logs in to another account', 'another'],
+  ] as const) {
+    it(`stays as it is when somebody ${what} before a password change is answered`, async () => {
+      const { client, storage, network } = buildClient()
+      client.session.initSession('old', buildUser())
+      let answerNow = () => {}
+      const change = `POST ${home}/api/users/@me/change-password`
+      network.answer(change, () => new Promise((resolve) => (answerNow = () => resolve({ body: { token: 'new' } }))))
+
+      const changing = client.changePassword({ currentPassword: 'a', newPassword: 'b' })
+      await settle()
+      client.logOut()
+      if (next) client.session.initSession(next, buildUser({ id: '2' }))
+      answerNow()
+      await changing
+
+      expect(network.sentTo(change)).to.have.length(1)
+      expect(client.session.getSnapshot().token).to.equal(next)
+      expect(storage.getItem('service_token')).to.equal(next)
+    })
+  }
 })
 
 describe('ending all sessions', () => {

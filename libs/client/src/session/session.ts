@@ -140,9 +140,12 @@ export function createSession(deps: {
       storage.removeItem(tokenKey)
       reset({ ...noSession, ended: loggedOut })
     },
-    replaceToken: (token: string): void => {
+    /** False, and nothing changes, where `before` is no longer the token: a logout or another login came first. */
+    replaceToken: (token: string, before = store.getSnapshot().token): boolean => {
+      if (store.getSnapshot().token !== before || storage.getItem(tokenKey) !== before) return false
       storage.setItem(tokenKey, token)
       change({ token })
+      return true
     },
     setUser: (user: User): void => {
       if (store.getSnapshot().user?.id === user.id) change({ user })

@@ -38,11 +38,14 @@ const connectionStates: Record<LiveState['phase'], Text> = {
   waiting: 'Connection lost, reconnecting…',
 }
 
+const crowdedOut = 'Connected in too many other windows. Reload this page to connect here.'
+
 export function PageFrame({ user, title, children }: { user: User | null; title: string; children: ReactNode }) {
   const [pathname] = useLocation()
   const main = useRef<HTMLElement>(null)
   const { info } = useInstanceInfo()
-  const { phase } = useStore(useClient().live)
+  const { phase, retryAt } = useStore(useClient().live)
+  const isCrowdedOut = phase === 'waiting' && retryAt === null
   useNewPage(main, title)
   return (
     <div className="page">
@@ -74,7 +77,7 @@ export function PageFrame({ user, title, children }: { user: User | null; title:
         <span>
           {info ? t('{name} · Gatehouse {version}', { name: info.name, version: info.version }) : t('Gatehouse')}
         </span>
-        {user && <span role="status">{t(connectionStates[phase])}</span>}
+        {user && <span role="status">{t(isCrowdedOut ? crowdedOut : connectionStates[phase])}</span>}
       </footer>
     </div>
   )

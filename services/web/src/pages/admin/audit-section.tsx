@@ -36,8 +36,8 @@ export function AuditSection() {
     const { actor, subject, action, ...others } = asked
     const findId = async (name: string | undefined) => {
       if (!name || name === 'operator' || /^\d+$/.test(name)) return name
-      const { users } = await client.call('listUsers', { query: { q: name, sort: 'az', pageSize: 100 }, signal })
       const username = name.replace(/^@/, '').toLowerCase()
+      const { users } = await client.call('listUsers', { query: { q: username, sort: 'az', pageSize: 100 }, signal })
       return users.find((user) => user.username.toLowerCase() === username)?.id ?? null
     }
     const [actorId, subjectId] = await Promise.all([actor, subject].map(findId))

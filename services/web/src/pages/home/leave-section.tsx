@@ -92,7 +92,7 @@ function DeleteAccountDialog({ user, onClose, onExport }: { user: User; onClose:
       </p>
       {user.isAdmin && <LastAdminNotice />}
       <NotConnectedNotice />
-      <OwnedSpaces spaces={spaces} text="You own spaces. Transfer or delete them first. Nothing was deleted." />
+      <OwnedSpaces spaces={spaces} text="You own spaces. Transfer or delete them first. Your account here was not deleted." />
       {remoteResults && <DeletionResults results={remoteResults} />}
       <Field
         verbatim
@@ -126,9 +126,9 @@ function NotConnectedNotice() {
 /** Nobody else can make an admin then, but the operator. */
 function LastAdminNotice() {
   const query = useQuery('admins', (signal, client) =>
-    client.call('listUsers', { query: { role: 'admin', pageSize: 1 }, signal }),
+    client.call('listUsers', { query: { role: 'admin', pageSize: 100 }, signal }),
   )
-  if (query.data?.total !== 1) return null
+  if (query.data?.users.filter(({ suspendedAt }) => suspendedAt == null).length !== 1) return null
   return (
     <Notice
       tone="warning"
