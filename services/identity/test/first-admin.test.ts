@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { User } from '@gatehouse/domain'
 import { countLockWaits, eventually } from '@gatehouse/test-kit'
-import { buildStub } from './builders.ts'
+import { buildStub, readUser } from './builders.ts'
 import { startTestIdentity } from './harness.ts'
 import { testPassword } from './quick-hasher.ts'
 
@@ -28,6 +28,19 @@ describe('The first admin', () => {
     expect(answers.every(({ status }) => status === 201)).to.equal(true)
     expect(admins.map(({ id }) => id)).to.deep.equal(users.filter(({ isAdmin }) => isAdmin).map(({ id }) => id))
     expect(admins).to.have.length(1)
+  })
+
+  /** Contract: 5, Second factors of others. */
+  it('has to set up a second factor where admins need one', async () => {
+    await using identity = await startTestIdentity()
+    await identity.deps.orm.em.fork().execute('update instance_settings set require_second_factor_for_admins = true')
+    const register = async (username: string) => {
+      const { body } = await identity.call('POST', '/api/auth/register', { body: { username, password: testPassword } })
+      return await readUser(identity, (body['user'] as { id: string }).id)
+    }
+
+    expect(await register('first')).to.include({ isAdmin: true, secondFactorDue: true })
+    expect(await register('second')).to.include({ isAdmin: false, secondFactorDue: false })
   })
 
   it('is not the account whose registration fails: the next one becomes it', async () => {

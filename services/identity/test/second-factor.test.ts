@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { secondFactorBlocked, secondFactorChanged } from '@gatehouse/contracts'
 import { createClient, read } from '@gatehouse/database'
 import { AuditEntry, SecondFactor, type User } from '@gatehouse/domain'
-import { answered, eventually } from '@gatehouse/test-kit'
+import { answered, countLockWaits, eventually } from '@gatehouse/test-kit'
 import { appOf, path, stepMs, turnOn, type Authenticator } from './authenticator.ts'
 import { exportData } from '../src/operations/export/export-data.ts'
 import { buildUser, cacheState, callerOf, collectEvents, readUser, type PublishedEvent } from './builders.ts'
@@ -341,6 +341,52 @@ describe('The second factor', () => {
       await answered(demand(promoted, false))
       expect([await due(admin), await due(other)]).to.deep.equal([false, false])
       await answered(promote(other, plain, false))
+    })
+  })
+
+  /** Contract: 5, Second factors of others. */
+  describe('demanded of admins', () => {
+    let own: TestIdentity
+    let admin: User
+    before(async () => {
+      own = await startTestIdentity()
+      admin = await buildUser(own, { isAdmin: true })
+      await turnOn(own, admin)
+    })
+    after(() => own[Symbol.asyncDispose]())
+
+    const demand = (requireSecondFactorForAdmins: boolean) =>
+      answered(own.call('PATCH', '/api/settings/instance', { as: admin, body: { requireSecondFactorForAdmins } }))
+    const isDue = async ({ id }: User) => (await readUser(own, id)).secondFactorDue
+
+    it('is due once a suspension ends, as the setting is then', async () => {
+      const other = await buildUser(own, { isAdmin: true })
+      const act = (verb: string) => answered(own.call('POST', `/api/admin/users/${other.id}/${verb}`, { as: admin }))
+      const due: boolean[] = []
+      for (const isDemanded of [true, false]) {
+        await act('suspend')
+        await demand(isDemanded)
+        due.push(await isDue(other))
+        await act('unsuspend')
+        due.push(await isDue(other))
+      }
+
+      expect(due).to.deep.equal([false, true, true, false])
+    })
+
+    it('is due for an admin who is made one while the setting waits', async () => {
+      const plain = await buildUser(own)
+      const rival = own.deps.orm.em.fork()
+      await rival.begin()
+      await rival.execute('select 1 from users where id = ? for update', [admin.id])
+      const demanded = demand(true)
+      await eventually('the setting waits', () => countLockWaits(own.deps))
+      await rival.execute('update users set is_admin = true where id = ?', [plain.id])
+      await rival.commit()
+      await demanded
+
+      expect(await isDue(plain)).to.equal(true)
+      await demand(false)
     })
   })
 

@@ -38,6 +38,8 @@ export async function lockInOrder(em: EntityManager, userIds: readonly string[])
 export async function lockLocalAdmins(em: EntityManager): Promise<{ id: string }[]> {
   const sql = `select id::text as id, home_instance is null and not is_deleted and suspended_at is null as counts
     from users where is_admin order by users.id for no key update`
+  // The first statement does not see who became an admin while it waited.
+  await read(em, sql)
   return (await read<{ id: string; counts: boolean }>(em, sql)).filter(({ counts }) => counts)
 }
 

@@ -3,6 +3,7 @@ import { refuse } from '@gatehouse/runtime'
 import type { OperationContext } from '../../deps.ts'
 import { changeAmongAdmins, changeOther, enterAct, recordAccountEvent, settle } from '../change-account.ts'
 import type { AdminAct, Changed } from '../change-account.ts'
+import { readDemand } from '../second-factor/judge-code.ts'
 
 type Suspension = AdminAct & { reason?: string | null | undefined }
 
@@ -26,6 +27,8 @@ export async function unsuspendUser(deps: OperationContext, act: AdminAct) {
   const changed = await changeOther(deps, act, async (user, em): Promise<Changed> => {
     if (user.suspendedAt == null) return { user }
     user.unsuspend()
+    // The setting may have changed meanwhile.
+    user.demandSecondFactor(await readDemand(em))
     const at = deps.clock.now()
     enterAct(em, { action: 'user.unsuspended', user, actor, at })
     return { user, state: await recordAccountEvent(em, deps, userUnsuspended, { user, at, actor, requestId }) }

@@ -7,6 +7,7 @@ import type { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { recordAccountEvent, refuseViolation } from '../change-account.ts'
 import type { Sender } from '../credentials/sign-ins.ts'
+import { readDemand } from '../second-factor/judge-code.ts'
 
 export type RegistrationDeps = OperationContext & Pick<Deps, 'config' | 'hasher'>
 
@@ -29,7 +30,8 @@ export async function insertAccount(deps: OperationContext, em: EntityManager, a
   const isAdmin = home === null && (await em.nativeUpdate(InstanceSettings, unclaimed, { firstAdminId: id })) === 1
   const at = await deps.databaseTime(em)
   const user = em.create(User, { ...columns, ...home, id, isAdmin, createdAt: new Date(at) })
-  em.persist(user)
+  await em.persist(user).flush()
+  if (isAdmin) user.demandSecondFactor(await readDemand(em))
   await recordAccountEvent(em, deps, userCreated, { user, at, origin: home ? 'federated' : 'local', requestId })
   return user
 }
