@@ -84,6 +84,20 @@ describe('A stub', () => {
     expect(home.asked).to.deep.equal(['erika'])
   })
 
+  it('is not taken by who has its made-up name at its home', async () => {
+    const unnamed = await buildStub(identity, { username: 'user_43@home.example', homeUserId: '43' })
+    home.passwords['user_43'] = 'the password of a stranger'
+    identity.federation.user = { outcome: 'found', username: 'erin' }
+    const claim = { username: unnamed.username, password: 'the password of a stranger', homeInstance: 'home.example' }
+
+    const login = await logIn(claim.password, unnamed.username)
+    const { body } = await identity.call('POST', '/api/auth/register', { body: { ...claim, homeUserId: '43' } })
+
+    expect([login, body['code']]).to.deep.equal([[401, 'invalid_credentials'], 'username_taken'])
+    expect(await logIn(homePassword, unnamed.username)).to.deep.equal([200, unnamed.id])
+    expect(home.asked).to.deep.equal(['erin', 'erin', 'erin'])
+  })
+
   const noAnswers: [string, () => { status: number; body: string }][] = [
     ['404', () => ({ status: 404, body: '{}' })],
     ['500', () => ({ status: 500, body: '{}' })],

@@ -73,6 +73,8 @@ describe('Registration of federated accounts', () => {
       'plain',
       'ab@home.example',
       'a-b@home.example',
+      // The suffix of a stub.
+      'erin~1@home.example',
       'abc@',
       '@home',
       'abc@a@b',

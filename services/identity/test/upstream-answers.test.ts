@@ -7,7 +7,7 @@ import { answered, signTestCaller } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { startUpstreamDeletions } from '../src/operations/deletion/upstream-deletions.ts'
 import { deleteFederatedIdentity } from '../src/operations/federation/delete-federated-identity.ts'
-import { buildUser, collectEvents, readUser } from './builders.ts'
+import { buildStub, buildUser, collectEvents, readUser } from './builders.ts'
 import { insertRow, rowsOf } from './chat.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 import { testPassword } from './quick-hasher.ts'
@@ -119,6 +119,18 @@ describe('Further services that answer questions', () => {
   }
 
   /** Contract: 6, presence_update. */
+  /** Contract: 5, Deletions at further services. */
+  it('are not asked for a stub', async () => {
+    const admin = await buildUser(identity, { isAdmin: true })
+    const stub = await buildStub(identity, { username: 'pat@home.example', homeUserId: '78' })
+    answers = { chat: { ownedSpaces: () => undefined } }
+
+    const { status } = await identity.call('DELETE', `/api/admin/users/${stub.id}`, { as: admin })
+
+    expect([status, asked]).to.deep.equal([200, []])
+    expect((await readUser(identity, stub.id)).isDeleted).to.equal(true)
+  })
+
   it('tells of a deletion whom a service names as the audience and who is online, with or without an answer', async () => {
     const [online, offline] = [await buildUser(identity), await buildUser(identity)]
     const nodeId = randomUUID()

@@ -5,7 +5,7 @@ import { refuse } from '@gatehouse/runtime'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { pickAvatarColor } from '../registration/insert-account.ts'
-import { checkFederatedRegistrationOpen, upgradeStub } from '../registration/register-federated.ts'
+import { checkFederatedRegistrationOpen, findNameAtHome, upgradeStub } from '../registration/register-federated.ts'
 import { askHome, type AskDeps } from './ask-home.ts'
 
 export type RefreshDeps = AskDeps & Pick<Deps, 'hasher'>
@@ -20,9 +20,9 @@ export async function refreshPasswordFromHome(deps: RefreshDeps, user: User, att
   const { password, address, requestId } = attempt
   // bcrypt ignores what exceeds its limit.
   if (!fitsHash(password)) throw refuse.invalid_credentials()
-  const { homeInstance } = user
-  const identity = { homeInstance: homeInstance ?? '', username: handleOf(user.username) }
-  const verdict = await askHome(deps, { ...identity, password, requestId })
+  const homeInstance = user.homeInstance ?? ''
+  const username = user.isStub() ? await findNameAtHome(deps, user, requestId) : handleOf(user.username)
+  const verdict = await askHome(deps, { homeInstance, username, password, requestId })
   if (verdict === 'second_factor') throw refuse.home_second_factor()
   if (verdict !== 'confirmed') throw refuse.invalid_credentials()
   if (user.isStub()) await checkFederatedRegistrationOpen(deps)

@@ -21,7 +21,7 @@ export async function deleteAccount(deps: DeletionDeps & Pick<Deps, 'hasher'>, d
   const verified = await loadCaller(deps, caller)
   if (username !== verified.username) throw refuse.username_confirmation_mismatch()
   await verifyOwnPassword(deps, verified, { password, address, wrong })
-  const audience = await askBeforeDeletion(deps, caller.userId)
+  const audience = await askBeforeDeletion(deps, verified)
   const state = await changeSelf(deps, caller, async (user, em) => {
     if (user.username !== username) throw refuse.username_confirmation_mismatch()
     if (user.isLocal() && user.passwordHash !== verified.passwordHash) throw refuse[wrong]()
@@ -33,8 +33,8 @@ export async function deleteAccount(deps: DeletionDeps & Pick<Deps, 'hasher'>, d
 /** An admin deletes another account. Contract: 5. */
 export async function deleteUser(deps: DeletionDeps, { userId, actor, requestId }: AdminAct): Promise<void> {
   if (userId === actor.userId) throw refuse.own_account()
-  requireLive(await deps.orm.em.fork().findOne(User, { id: userId }))
-  const audience = await askBeforeDeletion(deps, userId)
+  const found = requireLive(await deps.orm.em.fork().findOne(User, { id: userId }))
+  const audience = await askBeforeDeletion(deps, found)
   const deletion = async (em: EntityManager) => {
     const target = await em.findOne(User, { id: userId })
     // Admins who delete each other wait here, and then find themselves deleted.

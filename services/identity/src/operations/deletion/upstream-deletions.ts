@@ -1,6 +1,6 @@
 import type { DeletionMode, UpstreamDeletionError } from '@gatehouse/contracts'
 import { changeRows, findPage, read, transaction, type PageRequest } from '@gatehouse/database'
-import { UpstreamDeletion } from '@gatehouse/domain'
+import { UpstreamDeletion, type User } from '@gatehouse/domain'
 import { refuse, startPeriodicTask, type PeriodicTask } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../../deps.ts'
@@ -18,8 +18,10 @@ type AskingDeps = Pick<Deps, 'upstreams'>
  * Call it before the transaction, so that no lock waits for an upstream. Gives who shares something with the account in
  * further services, present or not. Contract: 5, Deletions at further services.
  */
-export async function askBeforeDeletion(deps: AskingDeps, userId: string, blocked = blockedBySpaces) {
-  const [audience] = await Promise.all([listAudience(deps, userId), refuseOwnedSpaces(deps, userId, blocked)])
+export async function askBeforeDeletion(deps: AskingDeps, user: User, blocked = blockedBySpaces) {
+  // Who has never signed in shares nothing.
+  if (user.isStub()) return []
+  const [audience] = await Promise.all([listAudience(deps, user.id), refuseOwnedSpaces(deps, user.id, blocked)])
   return audience
 }
 

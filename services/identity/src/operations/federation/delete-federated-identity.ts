@@ -18,7 +18,7 @@ export async function deleteFederatedIdentity(deps: DeletionDeps, deletion: Iden
   for (;;) {
     const found = await findIdentity(deps.orm.em.fork(), identity)
     if (!found || found.isDeleted) return isDeleted ? ('deleted' as const) : ('absent' as const)
-    const audience = await askBeforeDeletion(deps, found.id, blocked)
+    const audience = await askBeforeDeletion(deps, found, blocked)
     const state = await changeUser(deps, found.id, async (user, em) => {
       // A detached account has no home that decides over it.
       if (!user || user.isDeleted || user.isLocal()) return null

@@ -34,7 +34,7 @@ export async function registerFederated(deps: RegistrationDeps & AskDeps, regist
   let stub = await findStub(deps.orm.em.fork(), identity)
   let account: FederatedAccount | undefined
   for (;;) {
-    if (stub) await requireOwner(deps, stub, { ...registration, username: identity.username })
+    if (stub) await requireOwner(deps, stub, registration)
     const given = (account ??= { ...identity, ...(await readRegistration(deps, registration)) })
     const judgedId = stub?.id
     const register = async (em: EntityManager) => {
@@ -60,7 +60,8 @@ function parseIdentity({ config }: RegistrationDeps, given: FederatedRegistratio
   const username = normalizeUsername(given.username)
   if (!isHost(given.homeInstance)) throw refuse.home_instance_invalid()
   if (homeInstance.replace(/\.+$/, '') === config.publicAddress.domain) throw refuse.home_instance_is_here()
-  if (!isFederatedUsername(username)) throw federatedFault(username)
+  // The suffix of a stub is no part of a name.
+  if (!isFederatedUsername(username) || handleOf(username) !== baseUsername(username)) throw federatedFault(username)
   const { homeUserId } = parseInput(registeredIdentity, given)
   return { homeInstance, homeUserId, username }
 }
@@ -101,7 +102,7 @@ async function retryOnConflict<T>(attempt: () => Promise<T>): Promise<T> {
   return await refuseViolation(named, 'users_identity_unique', refuse.federated_account_exists)
 }
 
-type Claim = { username: string; password: string; requestId?: string | undefined }
+type Claim = { password: string; requestId?: string | undefined }
 
 /**
  * A homeUserId is public: the home of a stub is asked for the password. Where it gives no answer the setting decides.
@@ -109,7 +110,7 @@ type Claim = { username: string; password: string; requestId?: string | undefine
  */
 async function requireOwner(deps: AskDeps, stub: User, claim: Claim): Promise<void> {
   const { password, requestId } = claim
-  const username = await findNameAtHome(deps, stub, claim)
+  const username = await findNameAtHome(deps, stub, requestId)
   const verdict = await askHome(deps, { homeInstance: stub.homeInstance ?? '', username, password, requestId })
   deps.log.info({ userId: stub.id, homeInstance: stub.homeInstance, verdict, requestId }, 'stub claimed')
   if (verdict === 'confirmed') return
@@ -117,12 +118,11 @@ async function requireOwner(deps: AskDeps, stub: User, claim: Claim): Promise<vo
   if (isRefused) throw refuse.username_taken()
 }
 
-/** The name that the claim says is not asked for: whoever has another account there knows its password. */
-async function findNameAtHome({ bus, log }: AskDeps, stub: User, claim: Claim): Promise<string> {
+/** The stub's own name may be made up, or another account's by now; that of the claim is the claimant's. */
+export async function findNameAtHome({ bus, log }: AskDeps, stub: User, requestId?: string): Promise<string> {
   const handle = handleOf(stub.username)
   const { homeInstance: host, homeUserId } = stub
-  const { requestId } = claim
-  if (!host || !homeUserId || handle === handleOf(claim.username)) return handle
+  if (!host || !homeUserId) return handle
   try {
     const options = { requestId, timeoutMs: policy.lookupCallTimeoutMs }
     const { outcome, username } = await bus.request(lookUpByHomeId, { host, homeUserId }, options)
