@@ -90,6 +90,8 @@ export const defaultTimeouts = {
   bodyMs: 30_000,
   clientReadMs: 60_000,
   upgradeMs: 10_000,
+  /** A socket that takes nothing is ended: the session gateway pings each 30 s. Contract: 6. */
+  socketSilenceMs: 70_000,
   /** The time between the close frames and the end of the sockets. */
   drainTimeoutMs: 3_000,
 }

@@ -40,7 +40,8 @@ export async function startGateway(config: GatewayConfig, resources: GatewayReso
   opening.use(await startCacheUpdater(deps))
   const operatorPort = opening.use(await startOperatorPort(deps, lifecycle))
   const upgrades = createUpgradeHandler(deps, socketPairs)
-  const options = { ...config, lifecycle, server: serverOptions(timeouts), upgrades: true }
+  const lateHeaders = deps.responseHeaders.api
+  const options = { ...config, lifecycle, server: serverOptions(timeouts), upgrades: true, lateHeaders }
   const http = await listen(createRequestHandler(deps), options)
   opening.defer(() => stop(http, upgrades))
   const { server } = http
@@ -51,7 +52,7 @@ export async function startGateway(config: GatewayConfig, resources: GatewayReso
   server.on('checkContinue', (request, response) => void server.emit('request', request, response))
   // Node would answer 417. RFC 9110, 10.1.1 allows this.
   server.on('checkExpectation', (request, response) => void server.emit('request', request, response))
-  handleClientErrors(server, lifecycle)
+  handleClientErrors(server, lifecycle, deps.random)
   const open = opening.move()
   return { ...http, opsUrl: operatorPort.url, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }

@@ -80,7 +80,10 @@ describe('A stopping gateway', () => {
     const started = performance.now()
     await harness.gateway[Symbol.asyncDispose]()
 
-    expect((await asked).status).to.equal(504)
+    const answer = await asked
+    expect(answer.status).to.equal(504)
+    expect(Object.fromEntries(answer.headers)).to.include({ 'access-control-allow-origin': '*', 'retry-after': '5' })
+    expect(await answer.json()).to.include({ code: 'gateway_timeout' })
     expect(performance.now() - started).to.be.within(190, 5_000)
   })
 

@@ -52,6 +52,7 @@ describe('Malformed requests', () => {
       expect(answer).to.match(new RegExp(`^HTTP/1.1 ${status} `))
       expect(answer.match(/HTTP\/1.1/g)).to.have.length(1)
       expect(answer, 'the body of an error').to.include(`"statusCode":${status}`)
+      expect(answer).to.match(/^x-request-id: [0-9a-f-]{36}\r$/im)
       if (status === 405) expect(answer).to.match(/^Allow: GET, /m)
       expect(harness.stub.seen).to.have.length(0)
     })

@@ -81,6 +81,7 @@ describe('Sockets through the gateway', () => {
     const elsewhere = await sendRaw(harness.port, handshake.replace('/ws', '/api/health'), /"ok"/)
 
     expect(plain.status).to.equal(426)
+    expect(await plain.json()).to.include({ code: 'upgrade_required' })
     expect(elsewhere).to.match(/^HTTP\/1.1 200 /)
   })
 
@@ -207,6 +208,26 @@ describe('Sockets through the gateway', () => {
     for (const client of clients) client.resetAndDestroy()
 
     await allAreClosed()
+  })
+
+  it('are closed when clients take nothing for too long, and stay while they read', async () => {
+    await using strict = await startHarness({ timeouts: { socketSilenceMs: 1_000 } })
+    strict.stub.server.on('upgrade', (_request, socket: Duplex) => {
+      socket.on('error', () => socket.destroy())
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+      const flood = setInterval(() => socket.write(Buffer.alloc(256 * 1024)), 20)
+      socket.on('close', () => clearInterval(flood))
+    })
+    const [reading, silent] = [await openRaw(strict.port), await openRaw(strict.port)]
+    reading.resume()
+    for (const client of [reading, silent]) client.write(handshake)
+    await eventually('both are open', async () => (await openSockets(strict)) === 2)
+
+    await eventually('the silent one is closed', async () => (await openSockets(strict)) === 1)
+
+    expect(reading.destroyed).to.equal(false)
+    for (const client of [reading, silent]) client.destroy()
+    await allAreClosed(strict)
   })
 
   it('are answered with 503 when no session gateway is reachable', async () => {

@@ -1,23 +1,24 @@
 import { STATUS_CODES, type IncomingMessage, type Server } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { refuse, type Refusal } from '@gatehouse/runtime'
-import type { Lifecycle } from '@gatehouse/service-kit'
+import { refuse, type Random, type Refusal } from '@gatehouse/runtime'
+import { acceptRequestId, requestIdHeader, type Lifecycle } from '@gatehouse/service-kit'
 import { policy } from '../policy.ts'
 import { allMethods, refusalHeaders } from './headers.ts'
 
 /** Contract: 1. */
-export function handleClientErrors(server: Server, lifecycle: Lifecycle): void {
+export function handleClientErrors(server: Server, lifecycle: Lifecycle, random: Random): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable || hasResponseBegun(socket)) return void socket.destroy()
-    endWithError(socket, refusalOf(error, lifecycle))
+    endWithError(socket, refusalOf(error, lifecycle), random.uuid())
   })
-  server.on('connect', (_request: IncomingMessage, socket: Duplex) =>
-    endWithError(socket, refuse.method_not_allowed({ headers: { Allow: allMethods } })),
-  )
+  server.on('connect', ({ headers }: IncomingMessage, socket: Duplex) => {
+    const refusal = refuse.method_not_allowed({ headers: { Allow: allMethods } })
+    endWithError(socket, refusal, acceptRequestId(headers[requestIdHeader], random))
+  })
 }
 
 /** For a connection without a `ServerResponse`. Contract: 1. */
-export function endWithError(socket: Duplex, refusal: Refusal, requestId?: string): void {
+export function endWithError(socket: Duplex, refusal: Refusal, requestId: string): void {
   socket.on('error', () => socket.destroy())
   const text = JSON.stringify(refusal.body)
   const lines = [
@@ -28,7 +29,7 @@ export function endWithError(socket: Duplex, refusal: Refusal, requestId?: strin
     'Access-Control-Allow-Origin: *',
     'Access-Control-Expose-Headers: Retry-After, X-Request-Id',
     'Connection: close',
-    ...(requestId === undefined ? [] : [`X-Request-Id: ${requestId}`]),
+    `X-Request-Id: ${requestId}`,
     ...refusalHeaders(refusal).map(([name, value]) => `${name}: ${value}`),
   ]
   socket.end(`${lines.join('\r\n')}\r\n\r\n${text}`)

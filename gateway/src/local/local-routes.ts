@@ -33,7 +33,7 @@ export function serveLocalRoutes(findRoute: FindRoute, { published: keys }: Sign
     '/ws': (ctx) => {
       ctx.set('Upgrade', 'websocket')
       ctx.append('Connection', 'Upgrade')
-      sendJson(ctx, 426, { error: 'Connect with a WebSocket', statusCode: 426 })
+      sendJson(ctx, 426, refuse.upgrade_required().body)
     },
   }
   const routes: ReadonlyMap<string, Serve> = new Map(Object.entries(served))

@@ -30,7 +30,7 @@ export function createSocketPairs() {
       await runSpread(systemTimer, [...open.values()], { maxMs: policy.drainSpreadMs }, (pair) => pair.close())
       const giveUp = new AbortController()
       await Promise.race([emptied.promise, pause(timeoutMs, undefined, giveUp)]).finally(() => giveUp.abort())
-      for (const client of open.keys()) client.destroySoon()
+      for (const client of open.keys()) client.destroy()
     },
   }
 }

@@ -46,6 +46,8 @@ export function createUpgradeHandler(deps: Deps, pairs: SocketPairs) {
         pair.pairWith(upstream)
         const onOpen = (): void => {
           ended(101)
+          // What ended the other connection is not seen while this one takes nothing.
+          socket.setTimeout(timeouts.socketSilenceMs, () => socket.destroy())
           pair.opened()
         }
         const onRefused = (refusal: Refusal): void => {

@@ -144,7 +144,7 @@ describe('A listener', () => {
 
     const { status, text } = await unanswered
     expect(status).to.equal(504)
-    expect(JSON.parse(text)).to.include({ statusCode: 504 })
+    expect(JSON.parse(text)).to.include({ statusCode: 504, code: 'gateway_timeout' })
   })
 
   it('destroys what is open at the limit of its drain, upgraded connections too', async () => {

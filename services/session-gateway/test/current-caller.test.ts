@@ -117,6 +117,28 @@ describe('a message of a socket whose account changed without an event', () => {
     })
   }
 
+  it('reaches its upstream although its client leaves while the account is read', async () => {
+    const reading = Promise.withResolvers<void>()
+    let isHeld = false
+    const load = async (userIds: readonly string[]) => {
+      if (isHeld) await reading.promise
+      return { states: await readAccountStates(cluster.orm.em.fork(), [...userIds]) }
+    }
+    const slow = await startNode({ accountStates: createAccountStates({ load }) })
+    const client = await signIn(slow.url, (await buildOld()).token)
+    isHeld = true
+    say(client, 7)
+    await client.close()
+    await eventually('the socket is gone', async () => {
+      return (await slow.resources.metrics.render()).text.includes('gatehouse_sockets_authenticated 0')
+    })
+    reading.resolve()
+
+    await eventually('the message', () => received.length === 1)
+    expect(received[0]!.message.n).to.equal(7)
+    await slow.dispose()
+  })
+
   it('reaches no upstream once its token has expired', async () => {
     const clock = { now: () => Date.now() + ahead }
     let ahead = 0

@@ -145,6 +145,16 @@ describe('WebSocket handshake', () => {
     ])
   })
 
+  it('gets the error too where the gateway closes it because it goes', async () => {
+    const client = await connect(node.url)
+
+    // The gateway sends the close frame in the name of its client.
+    client.socket.close(1012, 'Server is restarting')
+
+    expect((await client.closed).code).to.equal(1012)
+    expect(client.messages).to.deep.equal([{ type: 'error', message: 'Server is restarting', code: 'going_away' }])
+  })
+
   /** Contract: 6, Failure before ready. */
   it('WebSocket handshake 5: a forged, an expired and an unknown user token get the error, then the close with 4003', async () => {
     const user = await buildUser(cluster)

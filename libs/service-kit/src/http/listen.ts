@@ -19,6 +19,8 @@ export type ListenOptions = {
   server?: ServerOptions
   /** `upgrade` listeners take connections over. */
   upgrades?: boolean
+  /** Names and values of the response to a request that a drain gives up. */
+  lateHeaders?: readonly string[]
   /** A drain sends `drainingHeader`, and accepts connections a moment longer. */
   announceDrain?: boolean
 }
@@ -93,7 +95,7 @@ export const drainingHeader = 'x-gatehouse-draining'
 /** Answers requests under way and on the wire, then closes. The rest gets 504 after the limit and is destroyed. Contract: 8. */
 async function drain(server: Server, connections: Connections, options: ListenOptions): Promise<void> {
   const limitMs = options.drainMs ?? drainMs
-  const limit = setTimeout(() => void endAll(connections), limitMs)
+  const limit = setTimeout(() => void endAll(connections, options.lateHeaders), limitMs)
   if (options.announceDrain) {
     onEachResponse(server, (response) => response.setHeader(drainingHeader, '1'))
     // Closing a listener resets the connections that wait to be accepted.
@@ -133,13 +135,14 @@ function createSweep({ open, isBusy }: Connections, graceMs: number): () => void
 const tooLate = JSON.stringify({
   error: 'The service is stopping. The request may have been carried out: check before you repeat it',
   statusCode: 504,
+  code: 'gateway_timeout',
 })
 
-async function endAll({ open, unsent }: Connections): Promise<void> {
+async function endAll({ open, unsent }: Connections, lateHeaders: readonly string[] = []): Promise<void> {
+  const type = ['Content-Type', 'application/json; charset=utf-8', 'Content-Length', String(tooLate.length)]
   for (const response of unsent()) {
     if (response.headersSent) continue
-    response.writeHead(504, { 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': tooLate.length })
-    response.end(tooLate)
+    response.writeHead(504, [...type, 'Retry-After', '5', ...lateHeaders]).end(tooLate)
   }
   await pause(drainFlushMs)
   for (const socket of open) socket.destroy()

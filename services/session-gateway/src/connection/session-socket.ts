@@ -36,9 +36,10 @@ export class SessionSocket extends WebSocket {
   backlog: Buffer[] | undefined = undefined
   backlogBytes = 0
 
-  /** ws closes without a reason when it cannot read a frame. */
+  /** ws closes without a reason when it cannot read a frame, and answers the close frame of a gateway that goes. */
   override close(code?: number, reason?: string | Buffer): void {
-    if (code !== undefined && reason === undefined) {
+    if (code === closures.goingAway.code) tellFailure(this, closures.goingAway)
+    else if (code !== undefined && reason === undefined) {
       tellFailure(this, code === closures.messageTooBig.code ? closures.messageTooBig : closures.firstMessageNotAuth)
     }
     super.close(code, reason)

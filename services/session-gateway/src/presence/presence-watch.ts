@@ -49,8 +49,8 @@ export function createPresenceWatch(deps: WatchDeps) {
 async function readPresences(deps: WatchDeps, socket: AuthenticatedSocket, ids: readonly string[]): Promise<Buffer> {
   const { log, presenceStore, remotePresences, upstreamPresences } = deps
   try {
-    if (!(await findCurrentState(deps, socket))) return watchRefusals.revoked
     const { id: userId } = socket.session.user
+    if (!(await findCurrentState(deps, socket))) return watchRefusals.revoked
     const [online, seen] = await Promise.all([
       presenceStore.findVisible(userId, { userIds: ids, alsoOnline: ids.filter(remotePresences.isOnline) }),
       upstreamPresences.visibleTo(userId),

@@ -92,10 +92,12 @@ export async function findCurrentState(
 
 /** As `findCurrentState`. Each call makes a request id. */
 export async function findCurrentCaller(deps: CallerDeps, socket: AuthenticatedSocket) {
+  // The socket may close meanwhile.
+  const { id: sessionId } = socket.session
   const state = await findCurrentState(deps, socket)
   if (!state) return undefined
   const { userId, username, isAdmin } = state
-  const ofSocket = { sessionId: socket.session.id, requestId: deps.random.uuid() }
+  const ofSocket = { sessionId, requestId: deps.random.uuid() }
   return { userId, username, isAdmin, ...ofSocket } satisfies UpstreamCaller
 }
 
