@@ -471,10 +471,11 @@ describe('being offered a peering', () => {
       offer({ sourceOrigin: 'b.test' }),
       offer({ sourceOrigin: 7 }),
       offer({ hmacSecret: 'short' }),
+      offer({ hmacSecret: `enc1.${'a'.repeat(59)}` }),
       offer({ hmacSecret: undefined }),
     ])
 
-    expect(answers.map(({ status }) => status)).to.deep.equal([400, 400, 400, 400, 400])
+    expect(answers.map(({ status }) => status)).to.deep.equal([400, 400, 400, 400, 400, 400])
     expect(remote.received).to.deep.equal([])
   })
 })

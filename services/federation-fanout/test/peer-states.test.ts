@@ -248,6 +248,20 @@ describe('the states of a peer', () => {
     })
   }
 
+  it('an instanceId of a relay that cannot be stored is 400', async () => {
+    await build()
+    const relay = (source: object) => signed('/api/federation/relay', { version: 1, events: [], ...source })
+
+    const answers = [
+      await relay({ sourceInstanceId: 'a\0b' }),
+      await relay({ sourceInstanceId: '\ud800' }),
+      await relay({ sourceInstance: `${remote.origin}\0` }),
+      await relay({ sourceInstance: remote.origin, sourceInstanceId: fakeInstanceId }),
+    ]
+
+    expect(answers.map(({ status }) => status)).to.deep.equal([400, 400, 400, 200])
+  })
+
   it('a home that became active without saying who it is counts as the one that it was until it has', async () => {
     const ask = async () =>
       (await instance.deps.bus.request(checkHomeEpoch, { host: 'b.test', timeoutMs: 5_000 }, { timeoutMs: 6_000 }))
