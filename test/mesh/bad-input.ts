@@ -48,9 +48,9 @@ export async function checkBadInput(scene: Scene, place: Place, sender: Place): 
     { what: '51 events', ...relay, body: relayOf(sender.origin, Array(51).fill({})), expected: 400 },
     { what: 'events that are no list', ...relay, body: relayOf(sender.origin, {}), expected: 400 },
     {
-      what: 'a sync without a limit',
+      what: 'a sync with a limit of 0',
       request: 'POST /api/federation/sync',
-      body: '{"sinceTimestamp":0}',
+      body: '{"sinceTimestamp":0,"limit":0}',
       expected: 400,
     },
     {

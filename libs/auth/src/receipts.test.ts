@@ -18,7 +18,7 @@ describe('The receipt of a deletion', () => {
     expect(signReceipt(createReceiptKeys(secret), receipt).signature).to.equal(signed.signature)
   })
 
-  it('is not genuine with any field changed, by another key or by none', () => {
+  it('is not genuine with any field changed, by another key or by none, and with what is not of base64url', () => {
     const other = createReceiptKeys(`another ${secret}`).published[0]!
     const changed = [
       { ...signed, receipt: { ...receipt, homeUserId: '8' } },
@@ -28,6 +28,9 @@ describe('The receipt of a deletion', () => {
       { ...signed, publicKey: other },
       { ...signed, publicKey: 'no key' },
       { ...signed, signature: '' },
+      { ...signed, signature: `${signed.signature}\0` },
+      { ...signed, signature: `${signed.signature}==` },
+      { ...signed, publicKey: `${publicKey}\0` },
     ]
 
     expect(changed.filter(isReceiptGenuine)).to.deep.equal([])

@@ -16,8 +16,9 @@ export function signReceipt({ signing }: ReceiptKeys, receipt: Receipt) {
   return { receipt, signature: sign(null, signedBytes(receipt), signing).toString('base64url') }
 }
 
-/** Whether the key signed it. An unreadable key has signed nothing. */
+/** Whether the key signed it. Node ignores what is not of base64url. An unreadable key has signed nothing. */
 export function isReceiptGenuine({ receipt, signature, publicKey }: KeptReceipt): boolean {
+  if (!/^[\w-]{86}$/.test(signature) || !/^[\w-]{43}$/.test(publicKey)) return false
   try {
     return verify(null, signedBytes(receipt), publicKeyOf(publicKey), Buffer.from(signature, 'base64url'))
   } catch {

@@ -27,11 +27,12 @@ describe('The body of an identity deletion', () => {
 })
 
 describe('The offer of a peering', () => {
-  it('has a secret of 32 to 256 characters', () => {
-    const isValid = (length: number) =>
-      acceptPeerBody.safeParse({ sourceOrigin: 'https://b.example', hmacSecret: 'a'.repeat(length) }).success
+  it('has a secret of 64 lower-case hexadecimal digits, which cannot be taken for an encrypted one', () => {
+    const isValid = (hmacSecret: string) =>
+      acceptPeerBody.safeParse({ sourceOrigin: 'https://b.example', hmacSecret }).success
+    const others = ['a'.repeat(63), 'a'.repeat(65), 'A'.repeat(64), `enc1.${'a'.repeat(59)}`]
 
-    expect([32, 256].map(isValid)).to.deep.equal([true, true])
-    expect([31, 257].map(isValid)).to.deep.equal([false, false])
+    expect(isValid('0123456789abcdef'.repeat(4))).to.equal(true)
+    expect(others.filter(isValid)).to.deep.equal([])
   })
 })

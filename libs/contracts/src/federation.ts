@@ -35,7 +35,7 @@ export const resolveStubReply = namedObject('Stub', { id: snowflake })
 
 export const acceptPeerBody = z.object({
   sourceOrigin: text('sourceOrigin').max(300),
-  hmacSecret: text('hmacSecret').min(32, { error: 'hmacSecret is too short' }).max(256),
+  hmacSecret: hexadecimal('hmacSecret'),
   instanceName: text('instanceName').max(128).nullish(),
   instanceId: text('instanceId').max(128).nullish(),
   approvalToken: text('approvalToken').max(256).nullish(),

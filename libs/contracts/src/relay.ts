@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import * as limits from './constants/limits.ts'
 import { homeFields, lookupFields, profileFields } from './constants/profile-fields.ts'
-import { hexadecimal, namedObject, shapeOf, text, timestampMs } from './text.ts'
+import { hexadecimal, namedObject, shapeOf, snowflake, text, timestampMs } from './text.ts'
 
 // Contract: 7; federation-wire.md 3, 4.
 
 export const relayEvent = z.looseObject({ eventType: z.string().max(100), messageId: z.string().min(1).max(128) })
 export type RelayEvent = z.infer<typeof relayEvent>
 export const relayBody = z.object({
-  sourceInstance: z.string().max(300).optional(),
-  sourceInstanceId: z.string().max(128).nullish(),
+  sourceInstance: text('sourceInstance').max(300).optional(),
+  sourceInstanceId: text('sourceInstanceId').max(128).nullish(),
   events: z.array(z.unknown(), { error: 'events must be an array' }).max(50, { error: 'at most 50 events are taken' }),
 })
 export const relayVerdict = namedObject('RelayVerdict', { messageId: z.string(), reason: z.string() })
@@ -34,14 +34,11 @@ export const presenceUpdate = z.object({ ...ofHome, status: z.enum(['online', 'i
 export const syncBody = z.object({
   sinceTimestamp: z
     .number({ error: 'sinceTimestamp must be a time in milliseconds' })
-    .min(0)
+    .min(-8_640_000_000_000_000)
     .max(8_640_000_000_000_000),
-  limit: z.number({ error: 'limit must be a whole number from 1 to 500' }).int().min(1).max(500),
+  limit: z.number({ error: 'limit must be a whole number from 1 to 500' }).int().min(1).max(500).default(100),
   /** The checkpointId of the page before. */
-  afterId: z
-    .string()
-    .regex(/^[0-9]{1,18}$/, { error: 'afterId must be a checkpointId' })
-    .nullish(),
+  afterId: snowflake.nullish(),
   contextType: z.enum(['dm', 'friend', 'profile'], { error: 'Unknown contextType' }).nullish(),
 })
 export const syncReply = z.object({

@@ -205,6 +205,7 @@ describe('federation-identity/delete: deletes an identity on other instances and
       await answer(signReceipt(own, { ...receipt, origin: 'https://other.example' })),
       await answer({ ...signReceipt(own, receipt), receipt: { ...receipt, deletedAt: 8 } }),
       await answer({ receipt: 'none' }),
+      await answer({ ...signReceipt(own, receipt), signature: `${signReceipt(own, receipt).signature}\0` }),
     ]
 
     expect(await answer(signReceipt(own, receipt))).to.deep.equal({

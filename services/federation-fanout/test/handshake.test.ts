@@ -100,6 +100,28 @@ describe('offering to be peers', () => {
     expect(JSON.stringify(instance.logLines)).to.not.include(offer!.hmacSecret)
   })
 
+  it('keeps the name of one whose own signed request made it a peer before its answer came', async () => {
+    let before: unknown
+    remote.answer = ({ path, body }, response) => {
+      if (path !== acceptPath) return false
+      const secret = (JSON.parse(body.toString()) as { hmacSecret: string }).hmacSecret
+      remote.secret = secret
+      const signedRequest = sendAsPeer(instance, ['POST', '/api/federation/sync', { sinceTimestamp: 0 }], {
+        origin: remote.origin,
+        secret,
+      })
+      void signedRequest.then(async () => {
+        before = (await peers())[0]
+        sendJson(response, 200, { accepted: true, instanceName: 'Fake\r\nname' })
+      })
+    }
+
+    const answer = await initiate()
+
+    expect(before).to.include({ status: 'active', instanceName: null })
+    expect(answer.body.peer).to.include({ status: 'active', instanceName: 'Fake name' })
+  })
+
   it('waits when an admin there has to decide', async () => {
     remote.answer = ({ path }, response) =>
       path === acceptPath && void sendJson(response, 202, { queued: true, approvalToken: 'a token' })
@@ -471,10 +493,11 @@ describe('being offered a peering', () => {
       offer({ sourceOrigin: 'b.test' }),
       offer({ sourceOrigin: 7 }),
       offer({ hmacSecret: 'short' }),
+      offer({ hmacSecret: `enc1.${'a'.repeat(59)}` }),
       offer({ hmacSecret: undefined }),
     ])
 
-    expect(answers.map(({ status }) => status)).to.deep.equal([400, 400, 400, 400, 400])
+    expect(answers.map(({ status }) => status)).to.deep.equal([400, 400, 400, 400, 400, 400])
     expect(remote.received).to.deep.equal([])
   })
 })

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { insertUser, answered } from '@gatehouse/test-kit'
 import { Peer } from '@gatehouse/domain'
 import { checkHomeEpoch, detachHome, verifyAttachProof } from '@gatehouse/contracts'
+import { OutboundFailure, type OutboundRequest } from '@gatehouse/outbound'
+import { checkHome } from '../src/operations/ask-home.ts'
 import { hashToken, readSignature, verifySignature } from '../src/peers/signature.ts'
 import {
   buildPeer,
@@ -94,6 +97,16 @@ describe('the states of a peer', () => {
       expect((await row()).secret).to.not.equal(secretOfPeer)
     })
   }
+
+  it('pending: a denial because nobody decided there in time says so', async () => {
+    await build({ status: 'pending' })
+
+    await signed(deniedPath, { ...denial, reason: 'expired' })
+    const { body } = await instance.admin('GET', admins)
+
+    const peer = (body.peers as Record<string, unknown>[]).find((each) => each['origin'] === remote.origin)
+    expect(peer).to.include({ status: 'rejected', reason: 'expired_by_peer', statusReason: 'expired_on_remote' })
+  })
 
   it('a denial where nothing waits is acknowledged and changes nothing', async () => {
     const unknown = await signed(deniedPath, denial)
@@ -247,6 +260,65 @@ describe('the states of a peer', () => {
       expect(asked).to.deep.equal(detached)
     })
   }
+
+  for (const [name, before, detached] of [
+    ['set up anew', randomUUID(), ['b.test']],
+    ['the same as before', fakeInstanceId, []],
+  ] as const) {
+    it(`pending: who it was is known after its end too, when an instance ${name} becomes a peer`, async () => {
+      await build({ status: 'pending', instance_id: before, expires_at: new Date(instance.clock.now()) })
+      const asked: string[] = []
+      await using _identity = await instance.deps.bus.respond(detachHome, async ({ host }) => {
+        asked.push(host)
+        return { detached: 1, tombstoned: 0 }
+      })
+
+      await instance.runDue()
+      const ended = await row()
+      await answered(instance.admin('POST', '/api/federation/peer/initiate', { remoteOrigin: remote.origin }))
+      await instance.runDue()
+
+      expect(ended).to.equal(undefined)
+      expect((await row()).status).to.equal('active')
+      expect(asked).to.deep.equal(detached)
+    })
+  }
+
+  it('an instanceId of a relay that cannot be stored is 400', async () => {
+    await build()
+    const relay = (source: object) => signed('/api/federation/relay', { version: 1, events: [], ...source })
+
+    const answers = [
+      await relay({ sourceInstanceId: 'a\0b' }),
+      await relay({ sourceInstanceId: '\ud800' }),
+      await relay({ sourceInstance: `${remote.origin}\0` }),
+      await relay({ sourceInstance: remote.origin, sourceInstanceId: fakeInstanceId }),
+    ]
+
+    expect(answers.map(({ status }) => status)).to.deep.equal([400, 400, 400, 200])
+  })
+
+  it('homes of one host share the time that there is', async () => {
+    await instance.deps.orm.em.fork().execute('delete from peers')
+    const origins = ['https://b.test', 'https://b.test:8443']
+    for (const origin of origins) await buildPeer(instance, { host: 'b.test', origin })
+    await instance.deps.orm.em.fork().execute('update peers set instance_id = ?', [fakeInstanceId])
+    const asked: OutboundRequest[] = []
+    const request = async (given: OutboundRequest) => {
+      asked.push(given)
+      await pause(200)
+      throw new OutboundFailure('timeout', 'late')
+    }
+    const outbound = { ...instance.deps.outbound, request }
+
+    const { outcome } = await checkHome({ ...instance.deps, outbound }, { host: 'b.test', timeoutMs: 5_000 })
+
+    expect(outcome).to.equal('unverified')
+    expect(asked.map(({ url }) => new URL(url).origin)).to.have.members(origins)
+    const [first = 0, second = 0] = asked.map(({ timeoutMs }) => timeoutMs)
+    expect(first).to.be.at.most(5_000)
+    expect(first - second).to.be.at.least(150)
+  })
 
   it('a home that became active without saying who it is counts as the one that it was until it has', async () => {
     const ask = async () =>

@@ -65,9 +65,10 @@ describe('profiles of our users', () => {
     const peer = { origin: 'https://nova.example', host: 'nova.example', secret: 'a'.repeat(64) }
     beforeEach(async () => void (await buildPeer(instance, peer)))
 
+    const ask = (body: object) =>
+      sendAsPeer(instance, ['POST', '/api/federation/sync', { contextType: 'profile', ...body }], peer)
     const sync = async (body: object): Promise<Page> => {
-      const message = ['POST', '/api/federation/sync', { contextType: 'profile', ...body }] as [string, string, object]
-      const answer = await sendAsPeer(instance, message, peer)
+      const answer = await ask(body)
       expect(answer.status).to.equal(200)
       return answer.body as Page
     }
@@ -115,6 +116,24 @@ describe('profiles of our users', () => {
       ])
       expect(end).to.deep.equal({ events: [], hasMore: false, checkpoint: 30, checkpointId: ids[4] })
       expect(dms).to.deep.equal({ events: [], hasMore: false, checkpoint: 7 })
+    })
+
+    it('are a hundred where no limit is named, after whatever time and id a server may name', async () => {
+      await execute(
+        `insert into users (id, username, password_hash, replicated_instances, profile_updated_at)
+         select next_snowflake(), 'some' || n, '!', '[{"origin":"https://nova.example","username":"x"}]', n
+         from generate_series(1, 101) n`,
+      )
+
+      const first = await sync({ sinceTimestamp: -120_000 })
+      const rest = await sync({ sinceTimestamp: 100, afterId: '9223372036854775807' })
+      const refused = [{ limit: 0 }, { limit: 501 }, { afterId: '9223372036854775808' }, { sinceTimestamp: -1e300 }]
+      const statuses: number[] = []
+      for (const wrong of refused) statuses.push((await ask({ sinceTimestamp: 0, ...wrong })).status)
+
+      expect([first.events.length, first.hasMore, first.checkpoint]).to.deep.equal([100, true, 100])
+      expect([rest.events.length, rest.hasMore, rest.checkpoint]).to.deep.equal([1, false, 101])
+      expect(statuses).to.deep.equal([400, 400, 400, 400])
     })
 
     it('make no page without end where thousands share a millisecond', async () => {

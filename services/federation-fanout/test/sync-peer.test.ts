@@ -35,7 +35,8 @@ describe('what an active peer is asked after its activation', () => {
   })
 
   const row = async () => {
-    const sql = 'select id, status, reason, attempts, instance_id, next_attempt_at from peers'
+    const sql = `select id, status, reason, attempts, instance_id, next_attempt_at,
+      profile_checkpoint::int as checkpoint, synced_at is not null as is_synced from peers`
     const [peer] = await instance.deps.orm.em.fork().execute(sql)
     return peer as Record<string, unknown>
   }
@@ -146,6 +147,40 @@ describe('what an active peer is asked after its activation', () => {
     expect(asked).to.deep.equal(Array.from({ length: 2 * policy.syncPagesPerRun }, (_, index) => index))
     expect(identity.applied).to.have.length(asked.length)
     expect(await row()).to.include({ status: 'active', attempts: 0 })
+  })
+
+  it('again for a page that identity could not apply, and only then is it read to the end', async () => {
+    const asked: unknown[] = []
+    remote.answer = ({ path, body }, response) => {
+      if (path !== syncPath) return false
+      asked.push((JSON.parse(body.toString()) as Record<string, unknown>)['sinceTimestamp'])
+      sendJson(response, 200, { events: [profile('7')], hasMore: false, checkpoint: 5 })
+    }
+
+    await instance.runDue()
+    const meanwhile = await row()
+    await using identity = await collectApplied()
+    instance.clock.advance(policy.repeatDelaysMs[0])
+    await instance.runDue()
+
+    expect(asked).to.deep.equal([0, 0])
+    expect(meanwhile).to.include({ status: 'active', attempts: 1, checkpoint: 0, is_synced: false })
+    expect(identity.applied).to.deep.equal(['7'])
+    expect(await row()).to.include({ attempts: 0, next_attempt_at: null, checkpoint: 5, is_synced: true })
+  })
+
+  it('and identity takes a page in parts that has more profiles than one call', async () => {
+    const ids = Array.from({ length: 2 * policy.relayEventsMax + 1 }, (_, index) => String(index))
+    remote.answer = ({ path }, response) => {
+      if (path !== syncPath) return false
+      sendJson(response, 200, { events: ids.map((id) => profile(id)), hasMore: false, checkpoint: 5 })
+    }
+    await using identity = await collectApplied()
+
+    await instance.runDue()
+
+    expect(identity.applied).to.deep.equal(ids)
+    expect(await row()).to.include({ checkpoint: 5, is_synced: true })
   })
 
   it('for what follows the last one by its id, where profiles share a millisecond', async () => {

@@ -1,8 +1,10 @@
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import bcrypt from 'bcrypt'
 import { expect } from 'chai'
+import { checkHomeEpoch } from '@gatehouse/contracts'
 import { SignIn, type User } from '@gatehouse/domain'
 import { OutboundFailure, type Outbound, type OutboundAnswer, type OutboundRequest } from '@gatehouse/outbound'
 import { buildUser, readUser } from './builders.ts'
@@ -146,6 +148,22 @@ describe('Login 5: the home instance decides when a federated password does not 
     expect([right.status, right.headers.get('retry-after')]).to.deep.equal([503, '1'])
     expect([wrong.status, wrong.body]).to.deep.equal([401, generic])
     expect((await readUser(identity, user.id)).passwordHash).to.equal(testPasswordHash)
+  })
+
+  it('takes the silence of a slow home for no answer, not for one of federation-fanout', async () => {
+    await identity.federation.leave()
+    home.meanwhile = async () => identity.clock.advance(9_900)
+    const given: number[] = []
+    await using _asking = await identity.deps.bus.respond(checkHomeEpoch, async ({ timeoutMs }) => {
+      given.push(timeoutMs)
+      await pause(timeoutMs + 50)
+      return { outcome: 'unverified' }
+    })
+
+    const { status, body } = await logIn(homePassword)
+
+    expect(given).to.deep.equal([100])
+    expect([status, body]).to.deep.equal([401, generic])
   })
 
   it('asks for the epoch in what is left of the ten seconds, and not when nothing is', async () => {

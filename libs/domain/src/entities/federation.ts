@@ -10,6 +10,7 @@ export const peerReasons = {
   denied_by_admin: 'denied_by_local_admin',
   expired: null,
   denied_by_peer: 'denied_by_remote',
+  expired_by_peer: 'expired_on_remote',
   refused_by_peer: 'denied_by_remote',
   revoked_by_peer: 'revoked_by_remote',
   remote_reset_required: 'stale_peering_on_remote',

@@ -6,7 +6,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { activate, isConsented } from '../peers/peer-states.ts'
 import { proveSecret, type Proof } from './prove-secret.ts'
-import { isSuccess, jsonOf, messageOf } from '../peers/exchange.ts'
+import { isSuccess, jsonOf, messageOf, readableText } from '../peers/exchange.ts'
 import { hashToken } from '../peers/signature.ts'
 import { newSecret, withPeer } from '../peers/with-peer.ts'
 import { policy, repeatLater } from '../policy.ts'
@@ -29,6 +29,9 @@ export async function attemptHandshake(deps: Deps, offered: Peer, requestId?: st
   const proof = isHopeless ? null : await proveSecret(deps, { origin, secrets: [secret], requestId })
   const peer = await withPeer(deps, { origin, requestId }, async (em, current) => {
     if (current && isUnderWay(current, offered)) await settle(deps, em, { current, offered, answer, proof })
+    // A request of the peer may have proven the secret.
+    const isActivated = answer.kind === 'accepted' && current?.isActive() && current.secret === offered.secret
+    if (isActivated && answer.instanceName) current.instanceName = readableText(answer.instanceName)
     return current
   })
   deps.log.info({ requestId, origin, answer: answer.kind, status: peer?.status ?? 'none' }, 'peering offered')

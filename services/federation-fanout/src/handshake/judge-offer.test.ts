@@ -25,6 +25,7 @@ describe('an offer, judged by the state of its origin', () => {
     ['that an admin here denied', { status: 'rejected', reason: 'denied_by_admin' }, {}, 'final'],
     ['that expired here', { status: 'rejected', reason: 'expired' }, {}, 'final'],
     ['of a peer that denied ours', { status: 'rejected', reason: 'denied_by_peer' }, {}, 'new'],
+    ['of a peer where nobody decided on ours', { status: 'rejected', reason: 'expired_by_peer' }, {}, 'new'],
     ['of a peer that refused ours', { status: 'rejected', reason: 'refused_by_peer' }, {}, 'new'],
     ['of a peer that revoked us', { status: 'rejected', reason: 'revoked_by_peer' }, {}, 'new'],
     ['while ours is under way', { status: 'pending' }, {}, 'crosses'],

@@ -11,7 +11,7 @@ export type Unproven = { proven: false; reason: 'unreachable' | 'clock' | 'wrong
 export type Proof = { proven: true; instanceId: string } | Unproven
 
 type ProofDeps = Pick<Deps, 'outbound' | 'clock' | 'random' | 'config' | 'log' | 'orm'>
-type Question = { origin: string; secrets: readonly string[]; timeoutMs?: number; requestId?: string | undefined }
+type Question = { origin: string; secrets: readonly string[]; endsAt?: number; requestId?: string | undefined }
 
 /** The answer must be signed with one of the secrets. Contract: 7, handshake; federation-wire.md 2.8. */
 export async function proveSecret(deps: ProofDeps, question: Question): Promise<Proof> {
@@ -25,13 +25,13 @@ export async function proveSecret(deps: ProofDeps, question: Question): Promise<
 
 /** Our own instanceId is refused. */
 async function proveOne(deps: ProofDeps, given: Question & { secret: string }): Promise<Proof> {
-  const { origin, secret, secrets, timeoutMs = policy.proofTimeoutMs, requestId } = given
+  const { origin, secret, secrets, endsAt = performance.now() + policy.proofTimeoutMs, requestId } = given
   const notProven = (reason: Unproven['reason'], logged: string = reason): Unproven => {
     deps.log.info({ requestId, origin, reason: logged }, 'secret not proven')
     return { proven: false, reason }
   }
   const { instanceId: ownId } = await loadInstanceSettings(deps.orm.em.fork())
-  const message = { endpoint: endpoints.epoch, body: {}, timeoutMs, requestId }
+  const message = { endpoint: endpoints.epoch, body: {}, timeoutMs: Math.max(0, endsAt - performance.now()), requestId }
   try {
     const exchange = await sendSigned(deps, { origin, secret }, message)
     const { answer } = exchange

@@ -7,7 +7,7 @@ import { continueHandshake } from '../handshake/attempt-handshake.ts'
 import { proveStoredOffer } from '../handshake/offers.ts'
 import { rotateSecret } from '../operations/administer-peer.ts'
 import { rejectOrigin, sendDenial } from '../operations/decide-request.ts'
-import { detachFormerAccounts, probePeer } from '../peers/peer-states.ts'
+import { detachFormerAccounts, probePeer, rememberInstance } from '../peers/peer-states.ts'
 import { withPeer } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
 import { deliverDue, dueDeliveries } from '../relay/deliver-profiles.ts'
@@ -139,6 +139,8 @@ async function expireRequest(deps: Deps, { id, origin }: Ending): Promise<void> 
 async function expirePeer(deps: Deps, origin: string): Promise<void> {
   await withPeer(deps, { origin }, async (em, peer) => {
     const isOver = peer?.status === 'pending' && (peer.expiresAt?.getTime() ?? Infinity) <= deps.clock.now()
-    if (isOver) em.remove(peer)
+    if (!isOver) return
+    await rememberInstance(em, peer)
+    em.remove(peer)
   })
 }

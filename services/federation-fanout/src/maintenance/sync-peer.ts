@@ -7,7 +7,7 @@ import { isSuccess, jsonOf, sendToPeer, tryExchange } from '../peers/exchange.ts
 import { noteInstance } from '../peers/peer-states.ts'
 import { newSecret, withPeer } from '../peers/with-peer.ts'
 import { delayAfter, policy } from '../policy.ts'
-import { receiveEvents } from '../relay/receive-events.ts'
+import { later, receiveEvents } from '../relay/receive-events.ts'
 
 /** After a 403 our offer is posted again. If refused, an admin must decide. federation-wire.md 2.3, 2.5, 2.7. */
 export async function syncPeer(deps: Deps, peer: Peer): Promise<void> {
@@ -37,7 +37,7 @@ export async function syncPeer(deps: Deps, peer: Peer): Promise<void> {
 
 /**
  * Applies each page before storing its checkpoint. A revocation meanwhile ends it. Gives the last status, 0 without an
- * answer; `hasMore`: for the next run. federation-wire.md 2.1.
+ * answer or where identity could not apply it; `hasMore`: for the next run. federation-wire.md 2.1.
  */
 async function readProfiles(deps: Deps, peer: Peer): Promise<{ status: number; hasMore: boolean }> {
   let since = peer.profileCheckpoint
@@ -46,7 +46,8 @@ async function readProfiles(deps: Deps, peer: Peer): Promise<{ status: number; h
     if (!(await isUnchanged(deps, peer))) return { status: 0, hasMore: false }
     const { status, page } = await askPage(deps, peer, { sinceTimestamp: since, ...(afterId && { afterId }) })
     if (!page || !(await isUnchanged(deps, peer))) return { status, hasMore: false }
-    await receiveEvents(deps, peer, { events: page.events })
+    const { rejected } = await receiveEvents(deps, peer, { events: page.events })
+    if (rejected.some(({ reason }) => reason === later.rejected)) return { status: 0, hasMore: false }
     const { checkpoint, checkpointId, hasMore } = page
     const isNext = checkpoint === since && checkpointId !== undefined && checkpointId !== afterId
     const isForward = Number.isSafeInteger(checkpoint) && (checkpoint > since || isNext)

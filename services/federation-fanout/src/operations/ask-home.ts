@@ -16,9 +16,10 @@ export async function checkHome(
 ): Promise<z.infer<typeof checkHomeEpoch.reply>> {
   const homes = await findKnownHomes(deps, hostOf(host))
   if (homes.length === 0) return { outcome: 'unknown' }
+  const endsAt = performance.now() + timeoutMs
   for (const { peer, instanceId } of homes.filter((home) => home.peer.status !== 'revoked')) {
     const secrets = peer.secretsAt(deps.clock.now())
-    const proof = await proveSecret(deps, { origin: peer.origin, secrets, timeoutMs })
+    const proof = await proveSecret(deps, { origin: peer.origin, secrets, endsAt })
     if (!proof.proven) continue
     if (!isOtherInstance({ instanceId }, proof.instanceId)) return { outcome: 'same' }
     await noteInstance(deps, peer.origin, { instanceId: proof.instanceId, requestId })

@@ -5,7 +5,7 @@ import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { attemptHandshake } from '../handshake/attempt-handshake.ts'
 import { beginOffer } from '../handshake/offers.ts'
-import { isSuccess, sendSigned, tryExchange } from '../peers/exchange.ts'
+import { isSuccess, jsonOf, sendSigned, tryExchange } from '../peers/exchange.ts'
 import { newPeer } from '../peers/peer-states.ts'
 import { readSignedHeaders, verifySignature } from '../peers/signature.ts'
 import { newSecret, withPeer } from '../peers/with-peer.ts'
@@ -123,8 +123,9 @@ export async function receiveDenial(deps: Deps, { headers, body, requestId }: De
   if (verdict === 'stale') throw refuse.signature_stale()
   if (verdict === 'bad') throw refuse.signature_wrong()
   if (!(await claimNonce(deps, signed))) throw refuse.nonce_used()
+  const reason = jsonOf({ body })?.reason === 'expired' ? 'expired_by_peer' : 'denied_by_peer'
   await withPeer(deps, { origin, requestId }, async (_em, current) => {
-    if (current?.isOffered() && current.secret === peer.secret) current.reject('denied_by_peer', newSecret(deps))
+    if (current?.isOffered() && current.secret === peer.secret) current.reject(reason, newSecret(deps))
   })
   deps.log.info({ requestId, origin }, 'offer denied by its peer')
 }

@@ -32,7 +32,7 @@ export async function relayEvents(deps: Deps, peer: Peer, relayed: Relayed): Pro
 type Verdict = 'accepted' | { rejected: string } | { undeliverable: string }
 
 /** Existing instances repeat such events. federation-wire.md 3, relay. */
-const later: Verdict = { rejected: 'temporarily_unavailable' }
+export const later = { rejected: 'temporarily_unavailable' }
 
 /** Full names, or prefixes ending in an underscore. federation-wire.md 6, relay events. */
 const ignoredTypes = [
@@ -108,11 +108,13 @@ function toReply(verdicts: ReadonlyMap<RelayEvent, Verdict>): RelayReply {
   return { accepted, rejected, ...(undeliverable.length > 0 && { undeliverable }), maxUploadSize }
 }
 
-/** Returns whether it succeeded. federation-wire.md 3. */
+/** A page of sync may hold more than one call takes. Returns whether it succeeded. federation-wire.md 3. */
 async function applyProfiles({ bus, log }: Deps, { origin, host }: Peer, profiles: RemoteProfile[]): Promise<boolean> {
-  if (profiles.length === 0) return true
   try {
-    await bus.request(applyRemoteProfiles, { origin, host, profiles }, { timeoutMs: policy.profileCallTimeoutMs })
+    for (let from = 0; from < profiles.length; from += policy.relayEventsMax) {
+      const some = { origin, host, profiles: profiles.slice(from, from + policy.relayEventsMax) }
+      await bus.request(applyRemoteProfiles, some, { timeoutMs: policy.profileCallTimeoutMs })
+    }
     return true
   } catch (error) {
     log.warn({ err: error, origin, profiles: profiles.length }, 'remote profiles not applied')

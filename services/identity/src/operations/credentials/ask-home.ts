@@ -54,7 +54,8 @@ type Question = { host: string; requestId: string | undefined; timeoutMs: number
 
 /** Throws `Unavailable` where nobody can be asked: the password may be right. */
 async function judgeInstance({ bus, log }: AskDeps, { host, requestId, timeoutMs }: Question): Promise<HomeVerdict> {
-  const { outcome } = await bus.request(checkHomeEpoch, { host, timeoutMs }, { requestId, timeoutMs })
+  const options = { requestId, timeoutMs: timeoutMs + policy.homeCallMarginMs }
+  const { outcome } = await bus.request(checkHomeEpoch, { host, timeoutMs }, options)
   if (outcome === 'same' || outcome === 'unknown') return 'confirmed'
   log.warn({ homeInstance: host, requestId, outcome }, 'home instance not recognized at login')
   return outcome === 'changed' ? 'refused' : 'no_answer'
