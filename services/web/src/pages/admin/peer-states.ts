@@ -29,6 +29,7 @@ const reasonTexts: Readonly<Record<string, Text>> = {
   denied_by_admin: 'An admin of this instance denied the request.',
   expired: 'Nobody decided on the request in time.',
   denied_by_peer: 'The other instance denied the request.',
+  expired_by_peer: 'Nobody decided on the request there in time.',
   refused_by_peer: 'The other instance refuses requests of this one.',
   revoked_by_peer: 'The other instance has ended the peering.',
   remote_reset_required: 'The other instance has a peering with this one already: its admin must reset it.',
