@@ -1,5 +1,4 @@
 export * from './account-states/account-states.ts'
-export * from './account-states/cache.ts'
 export { connectRedisCache } from './account-states/redis-cache.ts'
 export { callerHeader, createCallerVerifier, signCaller, signOperator } from './callers/caller-token.ts'
 export type { Caller, CallerKeys, CallerVerifier } from './callers/caller-token.ts'

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { buildAccountState as buildState } from '@gatehouse/test-kit'
 import { movableClock } from '@gatehouse/test-kit/time'
-import { CacheUnavailable, createMemoryCache, type AccountStateCache } from '../src/account-states/cache.ts'
-import { createAccountStates } from '../src/account-states/account-states.ts'
+import { CacheUnavailable, createAccountStates, createMemoryCache } from '../src/account-states/account-states.ts'
+import type { AccountStateCache } from '../src/account-states/account-states.ts'
 
 const away = async (): Promise<never> => {
   throw new CacheUnavailable('away')

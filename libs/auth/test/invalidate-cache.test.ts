@@ -1,8 +1,8 @@
 import { buildAccountState, capturedLog } from '@gatehouse/test-kit'
 import { movableClock } from '@gatehouse/test-kit/time'
 import { expect } from 'chai'
-import { CacheUnavailable, createMemoryCache, type AccountStateCache } from '../src/account-states/cache.ts'
-import { createCacheInvalidator } from '../src/account-states/account-states.ts'
+import { CacheUnavailable, createCacheInvalidator, createMemoryCache } from '../src/account-states/account-states.ts'
+import type { AccountStateCache } from '../src/account-states/account-states.ts'
 import { cacheTimes } from '../src/policy.ts'
 
 const clock = movableClock()

@@ -3,8 +3,7 @@ import { buildAccountState, capturedLog, eventually, startRedis, type LocalServe
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { AccountStateCache } from '../src/account-states/cache.ts'
-import { createCacheInvalidator } from '../src/account-states/account-states.ts'
+import { createCacheInvalidator, type AccountStateCache } from '../src/account-states/account-states.ts'
 import { connectRedisCache } from '../src/account-states/redis-cache.ts'
 
 const before = buildAccountState()

@@ -7,7 +7,7 @@ import {
   startRedis,
   type LocalServer,
 } from '@gatehouse/test-kit'
-import { CacheUnavailable, type AccountStateCache } from '../src/account-states/cache.ts'
+import { CacheUnavailable, type AccountStateCache } from '../src/account-states/account-states.ts'
 import { connectRedisCache } from '../src/account-states/redis-cache.ts'
 
 const { userId } = buildState()

@@ -3,7 +3,7 @@ import { systemRandom } from '@gatehouse/runtime'
 import { capturedLog, testRedis } from '@gatehouse/test-kit'
 import { movableClock } from '@gatehouse/test-kit/time'
 import { connectRedisCache } from '../src/account-states/redis-cache.ts'
-import { createMemoryCache, type AccountStateCache } from '../src/account-states/cache.ts'
+import { createMemoryCache, type AccountStateCache } from '../src/account-states/account-states.ts'
 
 /** A cache whose entries a test can let expire. */
 export type TestCache = AsyncDisposable & { cache: AccountStateCache; elapse(ms: number): Promise<void> }

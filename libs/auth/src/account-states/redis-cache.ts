@@ -3,7 +3,7 @@ import { systemTimer, withTimeout, type Random, type Timer } from '@gatehouse/ru
 import { LRUCache } from 'lru-cache'
 import { cacheTimes, maxParsedEntries, redisCommandMs, redisStartMs } from '../policy.ts'
 import { RedisTimeout, limitCommands, openRedis, type RedisAddress } from '../redis.ts'
-import { CacheUnavailable, type AccountStateCache } from './cache.ts'
+import { CacheUnavailable, type AccountStateCache } from './account-states.ts'
 import { defineScripts, type StateRedis } from './redis-scripts.ts'
 
 type Options = {

@@ -3,8 +3,8 @@ import * as calls from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
 import { applyProfiles } from '../operations/federation/apply-remote-profiles.ts'
 import { deleteFederatedIdentity } from '../operations/federation/delete-federated-identity.ts'
+import { forgetInstances } from '../operations/federation/delete-remote-identities.ts'
 import { detachHome } from '../operations/federation/detach-home.ts'
-import { forgetInstances } from '../operations/federation/forget-instances.ts'
 import { resolveReplicatedUser } from '../operations/federation/resolve-replicated-user.ts'
 
 /** Of federation-fanout, and of session gateways for tokens. Contract: 7. */
