@@ -161,7 +161,7 @@ describe('journeys through an account in the browser', function () {
     await actions.clickInDialog(page, 'Delete permanently')
 
     await page.getByRole('dialog').getByText('The garden').waitFor()
-    await actions.waitForText(page, 'Your account here was not deleted.')
+    await actions.waitForText(page, 'This account was not deleted.')
     await page.context().close()
   })
 

@@ -27,7 +27,9 @@ describe('A name', () => {
     for (const kept of ['👩\u200d🚀', 'می\u200cخواهم', 'ｅ\u0301', '❤\ufe0f', 'שלום', 'a\tb'])
       expect(inOneLine(kept)).to.equal(kept)
     expect(inOneLine(`Z${'\u0301'.repeat(200)}o\u0308`)).to.equal(`Z${'\u0301'.repeat(4)}o\u0308`)
-    expect(inOneLine('a' + ('\u0301'.repeat(3) + '\u200d').repeat(6))).to.equal(`a${'\u0301'.repeat(3)}\u200d\u0301\u200d`)
+    expect(inOneLine('a' + ('\u0301'.repeat(3) + '\u200d').repeat(6))).to.equal(
+      `a${'\u0301'.repeat(3)}\u200d\u0301\u200d`,
+    )
   })
 
   it('is cleaned before it is measured, and absent when nothing is left; a text of many lines stays', () => {

@@ -157,7 +157,7 @@ describe('Login 5: the home instance decides when a federated password does not 
     await using _asking = await identity.deps.bus.respond(checkHomeEpoch, async ({ timeoutMs }) => {
       given.push(timeoutMs)
       await pause(timeoutMs + 50)
-      return { outcome: 'unverified' }
+      return { outcome: 'unverified' as const }
     })
 
     const { status, body } = await logIn(homePassword)

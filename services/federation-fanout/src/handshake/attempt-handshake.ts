@@ -30,8 +30,8 @@ export async function attemptHandshake(deps: Deps, offered: Peer, requestId?: st
   const peer = await withPeer(deps, { origin, requestId }, async (em, current) => {
     if (current && isUnderWay(current, offered)) await settle(deps, em, { current, offered, answer, proof })
     // A request of the peer may have proven the secret.
-    const isActivated = answer.kind === 'accepted' && current?.isActive() && current.secret === offered.secret
-    if (isActivated && answer.instanceName) current.instanceName = readableText(answer.instanceName)
+    const name = answer.kind === 'accepted' && answer.instanceName
+    if (name && current?.isActive() && current.secret === offered.secret) current.instanceName = readableText(name)
     return current
   })
   deps.log.info({ requestId, origin, answer: answer.kind, status: peer?.status ?? 'none' }, 'peering offered')
