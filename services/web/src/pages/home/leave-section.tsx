@@ -92,7 +92,10 @@ function DeleteAccountDialog({ user, onClose, onExport }: { user: User; onClose:
       </p>
       {user.isAdmin && <LastAdminNotice />}
       <NotConnectedNotice />
-      <OwnedSpaces spaces={spaces} text="You own spaces. Transfer or delete them first. This account was not deleted." />
+      <OwnedSpaces
+        spaces={spaces}
+        text="You own spaces. Transfer or delete them first. This account was not deleted."
+      />
       {remoteResults && <DeletionResults results={remoteResults} />}
       <Field
         verbatim
