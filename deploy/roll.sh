@@ -25,6 +25,10 @@ add() {
 services=$(sed -n 's/^ *user: \([a-z-]*\), password.*/\1/p' "$(dirname "$0")/nats/nats.conf" | grep -vx gateway | tr '\n' ' ')
 for service in $services; do
   old=$(docker compose ps --quiet "$service")
+  if [ -z "$old" ]; then
+    echo "roll.sh: no container of $service runs: it is left out"
+    continue
+  fi
   count=$(printf '%s\n' "$old" | grep -c .)
   add $((count * 2)) "$service"
   sleep "$settle"
@@ -32,9 +36,9 @@ for service in $services; do
 done
 
 old=$(docker compose ps --quiet gateway)
-count=$(printf '%s\n' "$old" | grep -c .)
+[ -n "$old" ] || add 1 gateway
 for container in $old; do
   stop "$container"
-  add "$count" gateway
+  add "$(printf '%s\n' "$old" | grep -c .)" gateway
   sleep "$settle"
 done

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -185,15 +186,22 @@ describe('the commands of the docs', function () {
       expect(existsSync(join(clone, name, 'caller_keys')), name).to.equal(true)
   })
 
-  it('of the nightly backup keep the newest archives and what is none', () => {
-    const [, retention = ''] = /^ *(ls \/backups.*)$/m.exec(read('deploy/kubernetes/example/backup.yaml'))!
+  it('of the nightly backup keep the newest archives and what is none, and remove parts of the day before', () => {
+    const manifest = read('deploy/kubernetes/example/backup.yaml')
+    const [, retention = ''] = /^ *(ls \/backups.*)$/m.exec(manifest)!
+    const [, removal = ''] = /^ *(find \/backups.*)$/m.exec(manifest)!
     const archives = join(folder, 'archives')
     mkdirSync(archives)
     const days = Array.from({ length: 17 }, (_, day) => `gatehouse-2026-01-${String(day + 10)}T03-20-00Z.tar.gz`)
-    for (const name of [...days, 'mine.tar.gz']) writeFileSync(join(archives, name), '')
+    const parts = ['gatehouse-one.partial', 'gatehouse-two.partial', 'mine.partial']
+    for (const name of [...days, ...parts, 'mine.tar.gz']) writeFileSync(join(archives, name), '')
+    const yesterday = Date.now() / 1000 - 25 * 60 * 60
+    for (const name of [days[16]!, 'gatehouse-one.partial', 'mine.partial'])
+      utimesSync(join(archives, name), yesterday, yesterday)
 
-    execFileSync('sh', ['-ec', retention.replaceAll('/backups', archives)], { env: { ...process.env, KEEP: '14' } })
+    const script = `${removal}\n${retention}`.replaceAll('/backups', archives)
+    execFileSync('sh', ['-ec', script], { env: { ...process.env, KEEP: '14' } })
 
-    expect(readdirSync(archives)).to.have.members([...days.slice(3), 'mine.tar.gz'])
+    expect(readdirSync(archives)).to.have.members([...days.slice(3), ...parts.slice(1), 'mine.tar.gz'])
   })
 })

@@ -9,6 +9,7 @@ import { systemRandom } from '@gatehouse/runtime'
 import { natsAddress, redisAddress } from '@gatehouse/service-kit/start'
 import { buildAccountState, capturedLog, startNats, startRedis, freePort } from '@gatehouse/test-kit'
 import { createScratchFolder } from '@gatehouse/local-servers'
+import { startProgram } from '../deploy/test/program.ts'
 import { createAuthority, type Pem } from '../libs/database/test/certificates.ts'
 
 const names = ['127.0.0.1', 'localhost']
@@ -117,6 +118,26 @@ describe('TLS to Redis and NATS', () => {
     expect(await natsWorks(url.replace('nats:', 'tls:'), full)).to.equal(true)
     expect(await natsWorks(url.replace('nats:', 'tls:'), { ca: authority.cert })).to.equal(false)
     expect(await natsWorks(url.replace('nats:', 'tls:'))).to.equal(false)
+  })
+
+  it('is said by `check`, with the reason why a connection is refused', async () => {
+    const [right, expired] = [await startTlsNats('right'), await startTlsNats('expired')]
+    const redis = await startTlsRedis('expired')
+    const { ca, cert, key } = full
+    const given = {
+      IDENTITY_URL: 'http://127.0.0.1:1',
+      ...{ NATS_CA: ca, NATS_CERT: cert, NATS_KEY: key, REDIS_CA: ca, REDIS_CERT: cert, REDIS_KEY: key },
+      REDIS_URL: `rediss://127.0.0.1:${redis}`,
+    }
+    const look = async ({ url }: { url: string }) => {
+      const environment = { ...given, NATS_URL: url.replace('nats:', 'tls:') }
+      const { stdout } = await startProgram('deploy/cli/main.ts', environment, ['check', '--json']).exited
+      const { checks } = JSON.parse(stdout) as { checks: { check: string; ok: boolean; detail: string }[] }
+      return checks.filter(({ check }) => /NATS|Redis/.test(check)).map(({ ok, detail }) => `${ok} ${detail}`)
+    }
+
+    expect((await look(right))[0]).to.equal('true answers')
+    for (const found of await look(expired)) expect(found).to.match(/^false .*\(certificate has expired\)$/)
   })
 
   it('stops a start that names certificates and an address without TLS', () => {

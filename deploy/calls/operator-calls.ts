@@ -59,8 +59,10 @@ export async function callService({ services, keys, clock }: CallDeps, call: Ope
       })
       return { status: response.status, body: (await response.json()) as Record<string, unknown> }
     } catch (error) {
-      if (!isUnreached(error)) throw error
       cause = error
+      const { message } = ((error as Error).cause ?? error) as Error
+      const fault = `the service ${endpoint.service} did not answer: ${message}; it may have been done`
+      if (!isUnreached(error)) throw new InstanceUnreachable(fault, { cause })
     }
   }
   const urls = replicas.join(', ') || 'no URL'

@@ -38,12 +38,17 @@ export function isDiskFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT', 'EFBIG', '53100'].includes(code ?? /^[A-Z]+(?=: )/.exec(message)?.[0] ?? '')
 }
 
-/** Of a store of uploads that refuses or is away, and of a full disk; null for what only the caller can explain. */
+/** By SQLSTATE, a code of the system, or the words of pg. */
+const lost = /^(08...|57P0[123]|25P03|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT)$|Connection terminated|not queryable$/
+export const isServerLost = (error: unknown): boolean => lost.test((error as { code?: string }).code ?? String(error))
+
+/** Of a store of uploads that refuses or is away, a lost PostgreSQL and a full disk; null for what only the caller can explain. */
 export function storageFailure(error: unknown, outcome: string): CommandFailure | null {
   if (error instanceof CommandFailure) return error
   if (error instanceof UploadStoreUnavailable) {
     const kind = error instanceof UploadStoreRefused ? 'usage' : 'unreachable'
     return new CommandFailure(kind, `UPLOAD_STORE: ${error.message}; ${outcome}`, error)
   }
+  if (isServerLost(error)) return new CommandFailure('unreachable', `PostgreSQL went away: ${outcome}`, error)
   return isDiskFull(error) ? new CommandFailure('failed', `the disk is full: ${outcome}`, error) : null
 }

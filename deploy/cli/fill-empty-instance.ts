@@ -1,6 +1,6 @@
 import { createClient } from '@gatehouse/database'
 import type pg from 'pg'
-import { CommandFailure, storageFailure } from './failure.ts'
+import { CommandFailure, isServerLost, storageFailure } from './failure.ts'
 import { openUploadStaging, type UploadPlace } from './upload-staging.ts'
 
 type Filling<T> = UploadPlace & {
@@ -15,29 +15,32 @@ type Filling<T> = UploadPlace & {
   fill: (client: pg.Client, folder: string) => Promise<T>
 }
 
-/** In one transaction. The files get their names right before its commit. Throws CommandFailure, and nothing has changed then. */
+/** In one transaction. Files get their names right before its commit. Throws CommandFailure: no change, but for a lost commit. */
 export async function fillEmptyInstance<T>(filling: Filling<T>): Promise<T> {
   const { kind, databaseUrl, isDryRun = false, progress, check, fill } = filling
   const client = await createClient(databaseUrl, `gatehouse-${kind}`)
-  await client.connect()
   await using opening = new AsyncDisposableStack()
   opening.defer(() => client.end()) // rolls back what is open
   let staging: Awaited<ReturnType<typeof openUploadStaging>> | undefined
+  let isCommitting = false
   try {
-    await client.query('begin')
-    await client.query(`set local statement_timeout = 0; set local lock_timeout = '5s'`)
+    await client.connect()
+    await client.query(`begin; set local statement_timeout = 0; set local lock_timeout = '5s'`)
+    await client.query('set local idle_in_transaction_session_timeout = 0')
     await requireEmptyInstance(client)
     await check?.(client)
     staging = opening.use(await openUploadStaging(client, filling, kind))
     const result = await fill(client, staging.folder)
     if (!isDryRun) await staging.publish()
+    isCommitting = !isDryRun
     await client.query(isDryRun ? 'rollback' : 'commit')
     progress(isDryRun ? 'dry run: nothing was changed' : 'committed')
     return result
   } catch (error) {
-    const left = await staging?.withdraw().catch((cause: unknown) => cause as Error)
+    const isUnknown = isCommitting && isServerLost(error) // its rows would need the files
+    const left = isUnknown ? undefined : await staging?.withdraw().catch((cause: unknown) => cause as Error)
     if (left) progress(`files of this run are left in the store of uploads: ${left.message}`)
-    throw explain(kind, error)
+    throw explain(kind, error, isUnknown)
   }
 }
 
@@ -52,11 +55,11 @@ async function requireEmptyInstance(client: pg.ClientBase): Promise<void> {
   if (rows[0]?.nodes) throw new CommandFailure('refused', 'services of this instance run: stop them, and wait 15 s')
 }
 
-function explain(kind: string, error: unknown): CommandFailure {
-  const nothing = 'nothing was changed'
-  const known = storageFailure(error, nothing)
+function explain(kind: string, error: unknown, isUnknown: boolean): CommandFailure {
+  const outcome = isUnknown ? 'it may be committed, and then a second run is refused' : 'nothing was changed'
+  const known = storageFailure(error, outcome)
   if (known) return known
   const { code, message } = error as { code?: string; message: string }
-  if (code === '55P03') return new CommandFailure('refused', `the instance is in use: stop it; ${nothing}`, error)
-  return new CommandFailure('failed', `the ${kind} failed: ${message}; ${nothing}`, error)
+  if (code === '55P03') return new CommandFailure('refused', `the instance is in use: stop it; ${outcome}`, error)
+  return new CommandFailure('failed', `the ${kind} failed: ${message}; ${outcome}`, error)
 }

@@ -125,15 +125,15 @@ export function requireInstance(dataFolder: string): void {
   throw new CommandFailure('unknown', `there is no instance in ${dataFolder}: name its data folder`)
 }
 
-type Work = (orm: Awaited<ReturnType<typeof connectDatabase>>) => Promise<unknown>
+type Orm = Awaited<ReturnType<typeof connectDatabase>>
 
-export async function withDatabase(url: string, work: Work): Promise<void> {
+export async function withDatabase<T>(url: string, work: (orm: Orm) => Promise<T>): Promise<T> {
   const orm = await connectDatabase({ url, applicationName: 'gatehouse-operator' })
-  await work(orm).finally(() => orm.close())
+  return await work(orm).finally(() => orm.close())
 }
 
 /** Throws CommandFailure. */
-async function reachable(work: () => Promise<void>): Promise<void> {
+async function reachable(work: () => Promise<unknown>): Promise<void> {
   await work().catch((error: unknown) => {
     if (error instanceof DatabaseUnavailable) throw new CommandFailure('unreachable', error.message, error)
     throw error

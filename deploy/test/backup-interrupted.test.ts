@@ -73,7 +73,9 @@ describe('a backup, restore or import that is killed, or finds no room', functio
     const holder = new pg.Client(source.url)
     await holder.connect()
     await holder.query('begin; lock table voice_restrictions in access exclusive mode')
-    await using program = startProgram(cli, variables(source.url), ['backup', at('archives/monday')])
+    const keys = { ...variables(source.url), JWT_SECRET: 'j'.repeat(40), INTERNAL_SECRET: 'i'.repeat(40) }
+    const args = ['backup', at('archives/monday'), '--secrets', at('archives/monday.secrets')]
+    await using program = startProgram(cli, keys, args)
     await eventually('the moment', () => /uploads: 1 rows/.test(program.output.stderr), moment)
 
     program.signal('SIGKILL')
@@ -87,6 +89,53 @@ describe('a backup, restore or import that is killed, or finds no room', functio
     expect(again.code, again.stderr).to.equal(0)
     expect(await readdir(at('archives'))).to.deep.equal(['tuesday'])
     expect(await litter()).to.deep.equal(['large.bin'])
+    const same = await startProgram(cli, keys, args).exited
+    expect(same.code, same.stderr).to.equal(0)
+    expect(await readdir(at('archives'))).to.have.members(['monday', 'monday.secrets', 'tuesday'])
+  })
+
+  it('a backup and a restore that PostgreSQL leaves say so, clean up, and are complete when they are run again', async () => {
+    await using source = await filledDatabase(at('uploads'))
+    await using target = await migratedDatabase()
+    const backUp = () => startProgram(cli, variables(source.url, 'uploads'), ['backup', at('archives/monday')])
+    const restore = () => startProgram(cli, variables(target.url), ['restore', at('archives/monday')])
+    const holder = new pg.Client(source.url)
+    await holder.connect()
+    await holder.query('begin; lock table voice_restrictions in access exclusive mode')
+    await using program = backUp()
+    await eventually('the moment', () => /uploads: 1 rows/.test(program.output.stderr), moment)
+    const own = `datname = current_database() and application_name = 'gatehouse-backup'`
+    await query(source.url, `select pg_terminate_backend(pid) from pg_stat_activity where ${own}`)
+    const backup = await program.exited
+    await holder.end()
+
+    expect(backup.code, backup.stderr).to.equal(5)
+    expect(backup.stderr)
+      .to.match(/^PostgreSQL went away: there is no archive$/m)
+      .and.not.include('    at ')
+    expect([await readdir(at('archives')), await readdir(at('uploads'))]).to.deep.equal([[], ['large.bin']])
+    const backedUp = await backUp().exited
+    expect(backedUp.code, backedUp.stderr).to.equal(0)
+
+    await using held = await holdAt(target.url, 'update on users')
+    await using within = restore()
+    const lost = await held.lose(within)
+    expect(lost.code, lost.stderr).to.equal(5)
+    expect(lost.stderr)
+      .to.match(/^PostgreSQL went away: nothing was changed$/m)
+      .and.not.include('    at ')
+    expect([await litter(), await countUsers(target.url)]).to.deep.equal([[], 0])
+
+    // The rows may be there, and need the file.
+    await using last = await holdAt(target.url, 'insert on uploads', { isAtCommit: true })
+    await using committing = restore()
+    const unknown = await last.lose(committing)
+    expect(unknown.code, unknown.stderr).to.equal(5)
+    expect(unknown.stderr).to.match(/^PostgreSQL went away: it may be committed, and then a second run is refused$/m)
+    expect([await litter(), await countUsers(target.url)]).to.deep.equal([['large.bin'], 0])
+    const restored = await restore().exited
+    expect(restored.code, restored.stderr).to.equal(0)
+    expect([await litter(), await countUsers(target.url)]).to.deep.equal([['large.bin'], 3_000])
   })
 
   it('a run leaves alone what another one that still runs has beside the uploads and the archive', async () => {
@@ -133,22 +182,30 @@ describe('a backup, restore or import that is killed, or finds no room', functio
   })
 })
 
-const triggerAt = (event: string, statement: string) => `
+const triggerAt = (event: string, statement: string, { isAtCommit = false } = {}) => `
   create function stop() returns trigger language plpgsql as $$ begin ${statement}; return null; end $$;
-  create trigger stop before ${event} for each statement execute function stop()`
+  create ${isAtCommit ? 'constraint trigger stop after' : 'trigger stop before'} ${event}
+    ${isAtCommit ? 'deferrable initially deferred for each row' : 'for each statement'} execute function stop()`
 
-/** Makes the transaction that comes to `event` wait there, so that its process can be killed at exactly that point. */
-async function holdAt(url: string, event: string) {
+/** Makes the transaction that comes to `event` wait there, or at its commit, so that it can be ended at exactly that point. */
+async function holdAt(url: string, event: string, form: { isAtCommit?: boolean } = {}) {
   const sleeping = `from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`
-  await query(url, triggerAt(event, 'perform pg_sleep(3600)'))
+  const reached = () => eventually('the moment', async () => (await query(url, `select pid ${sleeping}`))[0], moment)
+  await query(url, triggerAt(event, 'perform pg_sleep(3600)', form))
   const release = async () => {
     // A statement goes on without its client, and PostgreSQL would see only at its end that nobody is there.
     await query(url, `select pg_terminate_backend(pid, ${moment}) ${sleeping}`)
     await query(url, 'drop function if exists stop cascade')
   }
   return {
+    /** PostgreSQL ends the connection. */
+    lose: async ({ exited }: Pick<ReturnType<typeof startProgram>, 'exited'>) => {
+      await reached()
+      await release()
+      return await exited
+    },
     kill: async ({ exited, signal }: Pick<ReturnType<typeof startProgram>, 'exited' | 'signal'>) => {
-      await eventually('the moment', async () => (await query(url, `select pid ${sleeping}`))[0], moment)
+      await reached()
       signal('SIGKILL')
       await exited
       await release()

@@ -152,9 +152,9 @@ describe('backup and restore', function () {
     const uploads = await mkdtemp(at('present-'))
     await writeFile(join(uploads, 'a.webp'), 'a picture')
     const keys = { JWT_SECRET: 'j'.repeat(40), INTERNAL_SECRET: 'i'.repeat(40), ENCRYPTION_SECRET: 'e'.repeat(40) }
-    const backUp = (environment: Record<string, string>) =>
+    const backUp = (environment: Record<string, string>, archive = at('kept'), secrets = at('kept.secrets')) =>
       startProgram('deploy/cli/main.ts', { DATABASE_URL: source.url, ...keys, ...environment }, [
-        ...['backup', at('kept'), '--secrets', at('kept.secrets')],
+        ...['backup', archive, '--secrets', secrets],
       ]).exited
 
     const unnamed = await backUp({})
@@ -163,8 +163,10 @@ describe('backup and restore', function () {
     const whole = await backUp({ UPLOAD_DIR: uploads })
     const before = await readFile(at('kept'))
     const again = await backUp({ UPLOAD_DIR: uploads })
+    const oneName = await backUp({ UPLOAD_DIR: uploads }, at('one'), at('one'))
 
     expect([unnamed.code, absent.code, whole.code, again.code], whole.stderr).to.deep.equal([2, 2, 0, 2])
+    expect([oneName.code, existsSync(at('one'))], 'no archive without its secrets').to.deep.equal([2, false])
     expect(left).to.deep.equal([false, false])
     expect(`${unnamed.stderr}${absent.stderr}`.match(/^UPLOAD_DIR: /gm)).to.have.length(2)
     expect(again.stderr).to.match(/is there: name another one/)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { freePort, isRunning, listTree } from '@gatehouse/local-servers'
 import { eventually } from '@gatehouse/test-kit'
+import { findRunningInstance } from '../calls/operator-calls.ts'
 import { readClusterConfig } from '../cluster/config.ts'
 import { roles } from '../cluster/roles.ts'
 import { postJson, startProgram } from './program.ts'
@@ -19,15 +20,19 @@ describe('npm run cluster', function () {
   })
   afterEach(() => rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }))
 
-  async function startCluster(port: number) {
-    const program = startProgram('deploy/cluster/main.ts', { GATEHOUSE_DATA: folder, PORT: String(port) }, oneOfEach)
+  async function startCluster(port: number, given: Record<string, string> = {}) {
+    const environment = { GATEHOUSE_DATA: folder, PORT: String(port), ...given }
+    const program = startProgram('deploy/cluster/main.ts', environment, oneOfEach)
     await program.waitForOutput(/Ctrl-C stops all of it/)
     return { ...program, url: `http://127.0.0.1:${port}`, members: listTree(program.pid) }
   }
 
   it('answers on its port, exits with 0 and all its servers, and has the accounts at the next start', async () => {
     const port = await freePort()
-    await using first = await startCluster(port)
+    const previous = ['p'.repeat(40), 'q'.repeat(40)]
+    await using first = await startCluster(port, { ENCRYPTION_SECRET_PREVIOUS: previous.join('\n') })
+    const running = await findRunningInstance(join(folder, 'cluster'))
+    expect(running?.previousEncryptionSecrets, 'for `encrypt`').to.deep.equal(previous)
     expect(first.output.stdout).to.include(`PUBLIC_ORIGIN=http://localhost:${port} `)
     expect(first.output.stdout).to.include(`${first.url}/api/upstream-keys`)
     expect(first.output.stdout).to.match(/NATS_URL=nats:\/\/127\.0\.0\.1:\d+ .*\n +GATEHOUSE_UPSTREAMS=none\n/)
@@ -55,6 +60,8 @@ describe('npm run cluster', function () {
     ]).exited
     expect(restored.stderr).to.match(/^cannot read .*no-archive/m)
     await using next = await startCluster(port)
+    const { previousEncryptionSecrets } = (await findRunningInstance(join(folder, 'cluster')))!
+    expect(previousEncryptionSecrets).to.deep.equal([])
     expect((await postJson(`${next.url}/api/auth/login`, account)).status).to.equal(200)
     expect(portsOf(next)).to.deep.equal(portsOf(first))
   })

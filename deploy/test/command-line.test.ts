@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { mkdtemp, mkdtempDisposable, rm, stat, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -126,6 +126,9 @@ describe('the command line beside an embedded instance', function () {
     expect(await asJson('users', 'unsuspend', 'mel')).to.include({ suspendedAt: null })
     const several = await gatehouse(['users', 'suspend', 'mel', 'nobody_here'])
     expect(several.output).to.match(/^mel is suspended\nnobody_here: .+\n$/)
+    const none = await gatehouse(['users', 'suspend', 'nobody_here', 'nobody_there'])
+    expect([several.code, none.code, none.output]).to.deep.equal([0, 4, ''])
+    expect(none.errors).to.match(/^nobody_here: .+\nnobody_there: .+\n$/)
     expect(await asJson('users', 'unsuspend', 'mel', 'mel')).to.deep.include({ left: [] })
     expect((await login('mel')).status).to.equal(200)
 
@@ -223,6 +226,11 @@ describe('the command line beside an embedded instance', function () {
     const databaseFile = join(folder, 'database_url')
     await writeFile(databaseFile, (await findRunningInstance(folder))!.databaseUrl)
     const unhealthy = await runArguments(['check'], { DATABASE_URL_FILE: databaseFile, PUBLIC_ORIGIN: closed })
+    const itself = await runArguments(['check'], { DATABASE_URL_FILE: databaseFile, PUBLIC_ORIGIN: instance.url })
+    await using other = await startServer((_request, response) => {
+      response.end(JSON.stringify({ instanceId: 'of another instance', name: 'Another', version: '0.3.0' }))
+    })
+    const another = await runArguments(['check'], { DATABASE_URL_FILE: databaseFile, PUBLIC_ORIGIN: other.url })
     const container = { IDENTITY_URL: closed, PUBLIC_ORIGIN: instance.url }
     const withoutDatabase = await runArguments(['check'], container)
     const stopped = await runArguments(['check'], { ...environment, GATEHOUSE_DATA: join(folder, 'nothing') })
@@ -239,6 +247,8 @@ describe('the command line beside an embedded instance', function () {
       'own origin',
     ])
     expect([unhealthy.code, stopped.code, withoutDatabase.code]).to.deep.equal([7, 7, 0])
+    expect([itself.code, another.code], itself.output).to.deep.equal([0, 7])
+    expect(another.output).to.match(/WRONG\s+own origin\s+http:\S+ answers 200 and not as this instance/)
     expect(withoutDatabase.output).to.match(/skipped\s+database/)
     expect(unhealthy.output)
       .to.match(/WRONG\s+own origin/)
@@ -264,15 +274,16 @@ describe('the command line of a distributed instance', () => {
   it('calls the services as the operator, the next replica when one is away, and says which cannot be reached', async () => {
     const seen: unknown[] = []
     const verify = createCallerVerifier({ lines: callerKeyLines('operator', [secret]) }, 'identity')
-    const server = createServer((request, response) => {
+    await using server = await startServer((request, response) => {
       const caller = verify(String(request.headers[callerHeader]), Date.now())
       seen.push([request.url, caller])
       response.writeHead(caller ? 200 : 403, { 'content-type': 'application/json' })
       response.end(JSON.stringify(caller ? { entries: [], nextCursor: null } : { error: 'forbidden' }))
-    }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
+    })
+    await using broken = await startServer((request) => void request.socket.destroy())
+    await using strange = await startServer((_request, response) => void response.end('<html>'))
     const away = `http://127.0.0.1:${await freePort()}`
-    const here = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const here = server.url
     const audit = (environment: Record<string, string>) =>
       runArguments(['audit', 'list'], { OPERATOR_SECRET: secret, ...environment })
 
@@ -280,7 +291,11 @@ describe('the command line of a distributed instance', () => {
     const refused = await audit({ IDENTITY_URL: here, OPERATOR_SECRET: 'another secret, as long as the first one is' })
     const unreached = await audit({ IDENTITY_URL: away })
     const unconfigured = await audit({ IDENTITY_URL: here, OPERATOR_SECRET: 'short' })
-    server.close()
+    const asked = seen.length
+    const unanswered = [
+      await audit({ IDENTITY_URL: `${broken.url},${here}` }),
+      await audit({ IDENTITY_URL: `${strange.url},${here}` }),
+    ]
 
     expect([answered, refused, unreached, unconfigured].map(({ code }) => code)).to.deep.equal([0, 3, 5, 2])
     expect(seen[0]).to.deep.equal([
@@ -288,7 +303,24 @@ describe('the command line of a distributed instance', () => {
       { address: '127.0.0.1', account: null, operator: true },
     ])
     expect(unreached.errors).to.include('the service identity cannot be reached')
+    for (const { code, errors } of unanswered) {
+      expect(code).to.equal(5)
+      expect(errors).to.match(/^the service identity did not answer: [^\n]+; it may have been done\n$/)
+    }
+    expect(seen.length, 'no other replica does it again').to.equal(asked)
     expect(unconfigured.errors).to.match(/^OPERATOR_SECRET: must have at least 32 characters/)
+  })
+
+  it('checks that NATS and Redis answer, and says why they do not', async () => {
+    const nowhere = `127.0.0.1:${await freePort()}`
+    const servers = { NATS_URL: `nats://${nowhere}`, REDIS_URL: `redis://${nowhere}` }
+
+    const { code, output } = await runArguments(['check'], { IDENTITY_URL: `http://${nowhere}`, ...servers })
+
+    expect(code).to.equal(7)
+    expect(output)
+      .to.match(/WRONG\s+bus \(NATS\)\s+does not answer \(.*REFUSED.*\)/)
+      .and.match(/WRONG\s+cache \(Redis\)\s+not connected to Redis \(.*ECONNREFUSED.*\)/)
   })
 })
 
@@ -315,6 +347,16 @@ describe('the command line without any instance', () => {
       .and.match(/FORGED +https:\/\/b.example +8/)
   })
 })
+
+async function startServer(answer: RequestListener) {
+  const server = createServer(answer).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const close = async () => {
+    server.closeAllConnections()
+    await new Promise((closed) => server.close(closed))
+  }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, [Symbol.asyncDispose]: close }
+}
 
 async function runArguments(args: string[], environment: Record<string, string>, input = '') {
   const written = { output: '', errors: '' }

@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { mkdtempDisposable, readFile, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
 import { expect } from 'chai'
 import { serviceNames, services, urlVariable, variablePrefix } from '@gatehouse/contracts'
 import { parse } from 'yaml'
@@ -153,6 +155,18 @@ describe('docker-compose.yml', () => {
     }
   })
 
+  it('gives encrypt the schema of its owner and the secrets that encrypt, and nothing else', () => {
+    const { environment, secrets, networks, volumes, entrypoint } = service('encrypt')
+    const names = ['encryption_secret', 'encryption_secret_previous']
+    expect(entrypoint).to.deep.equal(['gatehouse', 'encrypt'])
+    expect(environment).to.deep.equal({
+      DATABASE_URL_FILE: '/run/secrets/database_url',
+      ...Object.fromEntries(names.map((name) => [`${name.toUpperCase()}_FILE`, `/run/secrets/${name}`])),
+    })
+    expect(secrets).to.deep.equal([{ source: 'migrate_database_url', target: 'database_url' }, ...names])
+    expect([networks, volumes]).to.deep.equal([['database'], []])
+  })
+
   it('gives the gateway no way out, and its port a subnet whose first address a proxy on the machine has', () => {
     expect(compose.networks.edge?.driver_opts).to.deep.equal({
       'com.docker.network.bridge.enable_ip_masquerade': 'false',
@@ -211,6 +225,34 @@ describe('the scripts and nats.conf', () => {
     )
     expect(listed('deploy/make-secrets.sh')).to.deep.equal(serviceNames)
     expect(listed('deploy/roll.sh')).to.deep.equal(serviceNames)
+  })
+
+  it('roll each container, leave out a service that has none, and start a gateway where none runs', async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'gatehouse-roll-'))
+    const docker = `#!/bin/sh
+      echo "$*" >>"$CALLS"
+      case "$*" in
+      'compose ps --quiet identity') printf 'one\\ntwo\\n' ;;
+      'compose ps --quiet gateway') printf '%s' "$GATEWAY" ;;
+      esac`
+    await writeFile(join(folder.path, 'docker'), docker, { mode: 0o755 })
+    await writeFile(join(folder.path, 'sleep'), '#!/bin/sh\n', { mode: 0o755 })
+    const roll = async (GATEWAY: string) => {
+      const CALLS = join(folder.path, `calls${GATEWAY}`)
+      const env = { PATH: `${folder.path}:${process.env['PATH'] ?? ''}`, CALLS, GATEWAY }
+      const output = execFileSync('sh', ['deploy/roll.sh'], { cwd: projectRoot, env, encoding: 'utf8' })
+      const calls = [...(await readFile(CALLS, 'utf8')).matchAll(/--scale (\S+)|^stop .* (\S+)$/gm)]
+      return { output, calls: calls.map(([, scale, stopped]) => scale ?? stopped) }
+    }
+
+    const rolled = await roll('three')
+    const started = await roll('')
+
+    expect(rolled.calls).to.deep.equal(['identity=4', 'one', 'two', 'three', 'gateway=1'])
+    expect(started.calls).to.deep.equal(['identity=4', 'one', 'two', 'gateway=1'])
+    expect(rolled.output)
+      .to.match(/no container of invite runs/)
+      .and.not.match(/of (identity|gateway) runs/)
   })
 })
 

@@ -72,7 +72,7 @@ async function restoreMembers(client: pg.Client, { file, progress }: RestoreOpti
     const columns = manifest.tables[table]?.columns.map(quote).join(', ')
     const sink = client.query(copyFrom(`copy ${quote(table)} (${columns}) from stdin`))
     const ended = finished(sink)
-    ended.catch(() => undefined) // it is awaited at the end of the table
+    ended.catch(() => undefined) // it is awaited with each part, and at the end of the table
     return { table, sink, ended }
   }
   const finish = async () => {
@@ -89,7 +89,7 @@ async function restoreMembers(client: pg.Client, { file, progress }: RestoreOpti
     if (table !== current?.table) await finish()
     if (table !== undefined) {
       current ??= begin(table)
-      await write(content, current.sink)
+      await Promise.race([write(content, current.sink), current.ended])
     } else if (upload !== undefined) {
       await pipeline(content, createWriteStream(join(staging, upload), { mode: 0o644, flags: 'wx' }))
     }

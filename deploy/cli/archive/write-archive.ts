@@ -168,7 +168,6 @@ function explain(error: unknown): unknown {
   if (known) return known
   const { code, message } = error as { code?: string; message: string }
   if (code === 'ENOENT' || code === 'EACCES') return new CommandFailure('usage', message, error)
-  if (code === 'ECONNREFUSED') return new CommandFailure('unreachable', `PostgreSQL does not answer: ${message}`, error)
   const remedy = 'the role of DATABASE_URL may not read every table: use the one that owns the schema'
   return code === '42501' ? new CommandFailure('refused', remedy, error) : error
 }

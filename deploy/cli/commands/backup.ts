@@ -14,7 +14,7 @@ import {
   requireInstance,
 } from '../instance.ts'
 import { readSecretLine, record, type Define, type DefineGroup, type Invocation, type Result } from '../invocation.ts'
-import { openScratchFolder } from '../unfinished.ts'
+import { openScratchFolder, requireFilePath } from '../unfinished.ts'
 
 type SecretOptions = { secrets?: string; passphraseFile?: string }
 
@@ -58,16 +58,16 @@ async function runBackup(invocation: Invocation, options: SecretOptions, file: s
   if (isDistributed(environment) && !namesUploads(environment))
     throw new CommandFailure('usage', 'UPLOAD_DIR: name the folder of the uploads, or set UPLOAD_STORE')
   await using instance = await openPresentDatabase(environment)
-  if (options.secrets !== undefined) {
-    const missing = 'JWT_SECRET, INTERNAL_SECRET and ENCRYPTION_SECRET are not all in this environment'
-    if (!instance.secrets) throw new CommandFailure('usage', `${missing}: leave --secrets out`)
-    await writeSecrets(resolve(options.secrets), instance.secrets, passphrase)
-  }
+  const secretsFile = options.secrets === undefined ? null : resolve(options.secrets)
+  const missing = 'JWT_SECRET, INTERNAL_SECRET and ENCRYPTION_SECRET are not all in this environment'
+  if (secretsFile && !instance.secrets) throw new CommandFailure('usage', `${missing}: leave --secrets out`)
+  if (secretsFile) await requireFilePath(secretsFile)
+  const manifest = await writeArchive({ ...instance, file: resolve(file), now: now(), progress })
   try {
-    const manifest = await writeArchive({ ...instance, file: resolve(file), now: now(), progress })
+    if (secretsFile && instance.secrets) await writeSecrets(secretsFile, instance.secrets, passphrase)
     return describe(manifest, `${file} is complete`)
   } catch (error) {
-    if (options.secrets !== undefined) await rm(resolve(options.secrets), { force: true })
+    await rm(resolve(file), { force: true })
     throw error
   }
 }

@@ -3,10 +3,9 @@ import { connect } from 'node:tls'
 import { once } from 'node:events'
 import { connectNats } from '@gatehouse/bus'
 import { connectRedisCache } from '@gatehouse/auth'
-import { connectDatabase, databaseTime, requireKnownSchema } from '@gatehouse/database'
+import { databaseTime, requireKnownSchema } from '@gatehouse/database'
 import { systemRandom } from '@gatehouse/runtime'
 import {
-  createLog,
   natsAddress,
   publicAddress,
   readVariables,
@@ -16,12 +15,13 @@ import {
 } from '@gatehouse/service-kit'
 import { z } from 'zod'
 import { openUploadStore } from '../../../services/identity/src/uploads/open-upload-store.ts'
-import { configured, dataFolderOf, isDistributed, kindsOf, namesUploads } from '../instance.ts'
+import { configured, dataFolderOf, isDistributed, kindsOf, namesUploads, withDatabase } from '../instance.ts'
 import { findRunningInstance, type RunningInstance } from '../../calls/operator-calls.ts'
 import { CommandFailure } from '../failure.ts'
 import { table, type Define, type Environment, type Invocation, type Result } from '../invocation.ts'
 
 type Finding = { check: string; ok: boolean | null; detail: string }
+type Log = Record<'warn' | 'error', (fields: { err?: unknown }) => void>
 
 const questionMs = 10_000
 const certificateDays = 14
@@ -51,27 +51,27 @@ export class UnhealthyInstance extends CommandFailure {
 }
 
 async function checkAll({ environment, now }: Invocation): Promise<Finding[]> {
-  const log = createLog({ level: 'silent', service: 'check' })
+  const own: { instanceId?: string | undefined } = {}
   const { instance, unreadable, ...urls } = await readSubjects(environment)
   const origin = instance?.origin ?? originOf(environment)
   return [
     await finding('configuration', async () => readConfiguration(environment, instance)),
-    unreadable ?? (await optional('database', urls.database, (url) => checkDatabase(url, now))),
-    await optional('bus (NATS)', urls.nats, async (url) => {
+    unreadable ?? (await optional('database', urls.database, (url) => checkDatabase(url, now, own))),
+    await optional('bus (NATS)', urls.nats, async (url, log) => {
       const tls = readVariables(environment, kindsOf('NATS_CA', 'NATS_CERT', 'NATS_KEY'))
       await using bus = await connectNats({ ...natsAddress({ NATS_URL: url, ...tls }), name: 'check', log })
-      return bus.ready() ? 'answers' : 'connects'
+      if (bus.ready()) return 'answers'
+      throw new Error('does not answer')
     }),
-    await optional('cache (Redis)', urls.redis, async (url) => {
-      const tls = readVariables(environment, kindsOf('REDIS_CA', 'REDIS_CERT', 'REDIS_KEY'))
-      const address = redisAddress({ REDIS_URL: url, ...tls })
-      await using cache = await connectRedisCache({ ...address, random: systemRandom, log })
+    await optional('cache (Redis)', urls.redis, async (url, log) => {
+      const given = { REDIS_URL: url, ...readVariables(environment, kindsOf('REDIS_CA', 'REDIS_CERT', 'REDIS_KEY')) }
+      await using cache = await connectRedisCache({ ...redisAddress(given), random: systemRandom, log })
       await cache.find('1')
       return 'answers'
     }),
     await checkUploads(environment, instance),
     await optional('certificate', origin.startsWith('https:') ? origin : '', (https) => checkCertificate(https, now)),
-    await optional('own origin', origin, checkOrigin),
+    await optional('own origin', origin, (url) => checkOrigin(url, own.instanceId)),
   ]
 }
 
@@ -91,19 +91,22 @@ async function readSubjects(environment: Environment) {
   }
 }
 
-async function finding(check: string, look: () => Promise<string>): Promise<Finding> {
+/** What a server's client only logs is a reason too. */
+async function finding(check: string, look: (log: Log) => Promise<string>): Promise<Finding> {
+  let logged: unknown
+  const keep: Log['warn'] = ({ err }) => void (logged = err ?? logged)
   try {
-    return { check, ok: true, detail: await look() }
+    return { check, ok: true, detail: await look({ warn: keep, error: keep }) }
   } catch (error) {
-    const { message, cause } = error as Error
-    const reason = cause instanceof Error && cause.message ? `${message} (${cause.message})` : message
-    return { check, ok: false, detail: reason.replaceAll('\n', '; ') }
+    const { message, cause = logged } = error as Error
+    const reason = cause instanceof Error && (cause.message || (cause as NodeJS.ErrnoException).code)
+    return { check, ok: false, detail: `${message}${reason ? ` (${reason})` : ''}`.replaceAll('\n', '; ') }
   }
 }
 
-async function optional(check: string, subject: string | undefined, look: (subject: string) => Promise<string>) {
+async function optional(check: string, subject: string | undefined, look: (url: string, log: Log) => Promise<string>) {
   if (!subject) return { check, ok: null, detail: 'not part of this environment' }
-  return await finding(check, () => look(subject))
+  return await finding(check, (log) => look(subject, log))
 }
 
 const readAddress = (environment: Environment) =>
@@ -123,20 +126,18 @@ function originOf(environment: Environment): string {
   }
 }
 
-async function checkDatabase(url: string, now: () => number): Promise<string> {
-  const orm = await connectDatabase({ url, applicationName: 'gatehouse-check' })
-  try {
+const checkDatabase = (url: string, now: () => number, own: { instanceId?: string | undefined }) =>
+  withDatabase(url, async (orm) => {
     await requireKnownSchema(orm)
     const pending = await orm.migrator.getPending()
     if (pending.length > 0) throw new Error(`${pending.length} pending migrations: run \`npm run migrate\``)
     const asked = now()
     const skewMs = Math.round(Math.abs((await databaseTime(orm.em.fork())) - (asked + now()) / 2))
     if (skewMs > clockToleranceMs) throw new Error(`its clock is ${skewMs} ms from the one here: run NTP on both`)
+    const found = orm.em.fork().execute<{ id: string }[]>('select instance_id as id from instance_settings')
+    own.instanceId = (await found.catch(() => []))[0]?.id // the role of invite may not read it
     return `answers, no pending migrations, clock within ${skewMs} ms`
-  } finally {
-    await orm.close()
-  }
-}
+  })
 
 async function checkUploads(environment: Environment, instance: RunningInstance | null): Promise<Finding> {
   const check = 'uploads'
@@ -167,11 +168,11 @@ async function checkCertificate(origin: string, now: () => number): Promise<stri
   }
 }
 
-async function checkOrigin(origin: string): Promise<string> {
+async function checkOrigin(origin: string, instanceId: string | undefined): Promise<string> {
   const asking = { redirect: 'error', signal: AbortSignal.timeout(questionMs) } as const
   const response = await fetch(`${origin}/api/instance/info`, asking)
   const info = response.ok ? ((await response.json()) as Record<string, unknown>) : {}
-  if (typeof info['instanceId'] !== 'string')
+  if (typeof info['instanceId'] !== 'string' || info['instanceId'] !== (instanceId ?? info['instanceId']))
     throw new Error(`${origin} answers ${response.status} and not as this instance`)
   return `answers as ${String(info['name'])}, version ${String(info['version'])}`
 }

@@ -41,8 +41,8 @@ async function runMove(invocation: Invocation, options: { from?: string; to: str
   if (options.remove) await invocation.confirm(`Remove from ${source} what ${target} has?`)
   await using scratch = await openScratchFolder()
   const client = await createClient(instance.databaseUrl, 'gatehouse-uploads')
-  await client.connect()
   try {
+    await client.connect()
     const isRemoving = options.remove === true
     const moved = await moveUploads({ client, from, to, scratch: scratch.path, isRemoving, progress })
     const { copied, bytes, present, missing, withdrawn, removed } = moved

@@ -140,7 +140,7 @@ async function createRecoveryLink(invocation: Invocation, _options: object, name
 
 type Each = { change: (id: string) => OperatorCall; now: string }
 
-/** Of several each alone: those that are refused stand in no other's way. Throws CommandFailure for one alone. */
+/** Of several each alone: those that are refused stand in no other's way. Throws CommandFailure if all are. */
 async function changeEach(invocation: Invocation, names: string[], { change, now }: Each): Promise<Result> {
   const users: UserReply[] = []
   const left: string[] = []
@@ -148,9 +148,9 @@ async function changeEach(invocation: Invocation, names: string[], { change, now
     try {
       users.push((await invocation.call(change((await findUser(invocation, name)).id))) as UserReply)
     } catch (error) {
-      const isOfOne = error instanceof CommandFailure && error.exitCode !== exitCodes.unreachable
-      if (!isOfOne || names.length === 1) throw error
+      if (!(error instanceof CommandFailure) || error.exitCode === exitCodes.unreachable) throw error
       left.push(`${name}: ${error.message}`)
+      if (left.length === names.length) throw Object.assign(error, { message: left.join('\n') })
     }
   }
   const text = [...users.map(({ username }) => `${username} ${now}`), ...left].join('\n')

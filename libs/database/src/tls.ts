@@ -88,19 +88,19 @@ function read(name: string, file: string): string {
   }
 }
 
-/** Not connected yet. Errors are those of `connectDatabase`. */
+/** Not connected yet. A lost connection rejects its statements. Errors are those of `connectDatabase`. */
 export async function createClient(url: string, applicationName: string): Promise<pg.Client> {
   const ssl = await chooseTls(url)
-  return new pg.Client({ connectionString: withoutTlsParameters(url), application_name: applicationName, ssl })
+  const config = { connectionString: withoutTlsParameters(url), application_name: applicationName, ssl }
+  return new pg.Client(config).on('error', () => undefined)
 }
 
 /** The first choice that the server takes. A server that is away gets the first. */
 export async function chooseTls(url: string): Promise<DatabaseTls> {
   const [first = false, second] = listTls(url)
   if (second === undefined) return first
-  const server = { connectionString: withoutTlsParameters(url), connectionTimeoutMillis: connectTimeoutMs }
-  const client = new pg.Client({ ...server, ssl: first })
-  client.on('error', () => undefined)
+  const config = { connectionString: withoutTlsParameters(url), connectionTimeoutMillis: connectTimeoutMs, ssl: first }
+  const client = new pg.Client(config).on('error', () => undefined)
   try {
     await client.connect()
     return first

@@ -151,6 +151,24 @@ describe('the connection to PostgreSQL', () => {
     expect(verified).to.include({ rejectUnauthorized: true })
   })
 
+  it('when it is lost, rejects what its client is asked then, and ends no process', async () => {
+    const url = urlOf('plain', { sslmode: 'disable' }, 'postgres')
+    const [client, other] = [await createClient(url, 'lost'), await createClient(url, 'other')]
+    await Promise.all([client.connect(), other.connect()])
+    const ended = new Promise<void>((resolve) => client.once('end', resolve))
+
+    await other.query(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'lost'`)
+
+    await ended
+    const outcome = await client.query('select 1').then(
+      () => 'answered',
+      (error: Error) => error.message,
+    )
+    expect(outcome).to.match(/not queryable$/)
+    expect((await other.query('select 1 as one')).rows).to.deep.equal([{ one: 1 }])
+    await Promise.all([client.end(), other.end()])
+  })
+
   it('names a mode that does not exist and a file that is missing', () => {
     const of = (parameters: Record<string, string>) => () => listTls(urlOf('plain', parameters), {})
 

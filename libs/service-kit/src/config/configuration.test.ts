@@ -113,6 +113,16 @@ describe('Configuration', () => {
     )
   })
 
+  it('takes PEM with the line ends of Windows and with comments before it, and nothing that has none', () => {
+    const ca = { NATS_CA: variables.pem() }
+    const lines = ['-----BEGIN CERTIFICATE-----', 'MIIB', '-----END CERTIFICATE-----']
+    for (const text of [lines.join('\n'), lines.join('\r\n'), ['# of the office', ...lines].join('\r\n')])
+      expect(readVariables({ NATS_CA: text }, ca)).to.deep.equal({ NATS_CA: text })
+
+    for (const text of ['/run/secrets/ca.crt', lines.join(''), `MIIB ${lines.join('\n')}`])
+      expect(() => readVariables({ NATS_CA: text }, ca), text).to.throw(ConfigurationError, /^NATS_CA: must be PEM/)
+  })
+
   it('names X_FILE when its file cannot be read, or holds too little', () => {
     const short = join(folder, 'short')
     writeFileSync(short, 'short\n')

@@ -72,7 +72,7 @@ export const variables = {
     const form = /^(rediss?:\/\/[^,]+|rediss?\+sentinel:\/\/[^/]+\/[^/]+)$/
     return z.string({ error: required(what) }).refine((text) => form.test(text), { error: `must be ${what}` })
   },
-  pem: () => matching(/^-----BEGIN [A-Z ]+-----\n/, 'must be PEM, which begins with -----BEGIN').optional(),
+  pem: () => matching(/^-----BEGIN [A-Z ]+-----\r?\n/m, 'must be PEM, which has a line -----BEGIN').optional(),
   port: (preset: number) => {
     const error = 'must be a port number from 0 to 65535'
     const number = matching(/^[0-9]{1,5}$/, error).transform(Number)
