@@ -36,7 +36,7 @@ for service in $services; do
 done
 
 old=$(docker compose ps --quiet gateway)
-[ -n "$old" ] || add 1 gateway
+[ -n "$old" ] || docker compose up --detach --no-deps --no-recreate --wait gateway
 for container in $old; do
   stop "$container"
   add "$(printf '%s\n' "$old" | grep -c .)" gateway

@@ -125,7 +125,7 @@ describe('TLS to Redis and NATS', () => {
     const redis = await startTlsRedis('expired')
     const { ca, cert, key } = full
     const given = {
-      IDENTITY_URL: 'http://127.0.0.1:1',
+      ...{ IDENTITY_URL: 'http://127.0.0.1:1', PUBLIC_ORIGIN: 'http://127.0.0.1:1' },
       ...{ NATS_CA: ca, NATS_CERT: cert, NATS_KEY: key, REDIS_CA: ca, REDIS_CERT: cert, REDIS_KEY: key },
       REDIS_URL: `rediss://127.0.0.1:${redis}`,
     }

@@ -15,7 +15,7 @@ type Filling<T> = UploadPlace & {
   fill: (client: pg.Client, folder: string) => Promise<T>
 }
 
-/** In one transaction. Files get their names right before its commit. Throws CommandFailure: no change, but for a lost commit. */
+/** In one transaction. Files get their names right before its commit. Throws CommandFailure; only a lost commit may have changed anything. */
 export async function fillEmptyInstance<T>(filling: Filling<T>): Promise<T> {
   const { kind, databaseUrl, isDryRun = false, progress, check, fill } = filling
   const client = await createClient(databaseUrl, `gatehouse-${kind}`)

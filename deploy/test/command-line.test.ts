@@ -315,12 +315,13 @@ describe('the command line of a distributed instance', () => {
     const nowhere = `127.0.0.1:${await freePort()}`
     const servers = { NATS_URL: `nats://${nowhere}`, REDIS_URL: `redis://${nowhere}` }
 
-    const { code, output } = await runArguments(['check'], { IDENTITY_URL: `http://${nowhere}`, ...servers })
+    const addresses = { IDENTITY_URL: `http://${nowhere}`, PUBLIC_ORIGIN: `http://${nowhere}`, ...servers }
+    const { code, output } = await runArguments(['check'], addresses)
 
     expect(code).to.equal(7)
     expect(output)
       .to.match(/WRONG\s+bus \(NATS\)\s+does not answer \(.*REFUSED.*\)/)
-      .and.match(/WRONG\s+cache \(Redis\)\s+not connected to Redis \(.*ECONNREFUSED.*\)/)
+      .and.match(/WRONG\s+cache \(Redis\)\s+does not answer \(.*ECONNREFUSED.*\)/)
   })
 })
 

@@ -241,15 +241,15 @@ describe('the scripts and nats.conf', () => {
       const CALLS = join(folder.path, `calls${GATEWAY}`)
       const env = { PATH: `${folder.path}:${process.env['PATH'] ?? ''}`, CALLS, GATEWAY }
       const output = execFileSync('sh', ['deploy/roll.sh'], { cwd: projectRoot, env, encoding: 'utf8' })
-      const calls = [...(await readFile(CALLS, 'utf8')).matchAll(/--scale (\S+)|^stop .* (\S+)$/gm)]
-      return { output, calls: calls.map(([, scale, stopped]) => scale ?? stopped) }
+      const calls = [...(await readFile(CALLS, 'utf8')).matchAll(/--scale (\S+)|--wait (gateway)$|^stop .* (\S+)$/gm)]
+      return { output, calls: calls.map(([, scale, plain, stopped]) => scale ?? plain ?? stopped) }
     }
 
     const rolled = await roll('three')
     const started = await roll('')
 
     expect(rolled.calls).to.deep.equal(['identity=4', 'one', 'two', 'three', 'gateway=1'])
-    expect(started.calls).to.deep.equal(['identity=4', 'one', 'two', 'gateway=1'])
+    expect(started.calls).to.deep.equal(['identity=4', 'one', 'two', 'gateway'])
     expect(rolled.output)
       .to.match(/no container of invite runs/)
       .and.not.match(/of (identity|gateway) runs/)

@@ -19,12 +19,11 @@ for (const folder of [...folders, 'all']) {
 }
 
 const sections = readFileSync(join(root, 'docs/flows.md'), 'utf8').split(/^## /m).slice(1)
-const titleOf = (section) => section.slice(0, section.indexOf('\n'))
-const anchorOf = (section) => titleOf(section).toLowerCase().replaceAll(' ', '-')
 /** Its first line may name a flow that it starts with. */
 function filesOf(section) {
   const [, start] = /\n\n.*\(#(.+?)\)/.exec(section) ?? []
-  const before = sections.filter((other) => anchorOf(other) === start).flatMap((other) => [...filesOf(other)])
-  return new Set([...before, ...[...section.matchAll(/\]\(([^)]+\.ts)\)/g)].map(([, file]) => file)])
+  const before = sections.filter((other) => other.toLowerCase().replaceAll(' ', '-').startsWith(`${start}\n`))
+  const own = [...section.matchAll(/\]\(([^)]+\.ts)\)/g)].map(([, file]) => file)
+  return new Set([...before.flatMap((other) => [...filesOf(other)]), ...own])
 }
-for (const section of sections) console.log(`${titleOf(section).padEnd(46)}${filesOf(section).size} files`)
+for (const section of sections) console.log(`${section.split('\n', 1)[0].padEnd(46)}${filesOf(section).size} files`)

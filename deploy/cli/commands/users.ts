@@ -150,7 +150,8 @@ async function changeEach(invocation: Invocation, names: string[], { change, now
     } catch (error) {
       if (!(error instanceof CommandFailure) || error.exitCode === exitCodes.unreachable) throw error
       left.push(`${name}: ${error.message}`)
-      if (left.length === names.length) throw Object.assign(error, { message: left.join('\n') })
+      const isAll = left.length === names.length
+      if (isAll) throw names.length === 1 ? error : Object.assign(error, { message: left.join('\n') })
     }
   }
   const text = [...users.map(({ username }) => `${username} ${now}`), ...left].join('\n')

@@ -46,7 +46,7 @@ export function createUpgradeHandler(deps: Deps, pairs: SocketPairs) {
         pair.pairWith(upstream)
         const onOpen = (): void => {
           ended(101)
-          // What ended the other connection is not seen while this one takes nothing.
+          // A client that takes nothing hides the end of the other connection.
           socket.setTimeout(timeouts.socketSilenceMs, () => socket.destroy())
           pair.opened()
         }

@@ -93,9 +93,26 @@ describe('A stub', () => {
     const login = await logIn(claim.password, unnamed.username)
     const { body } = await identity.call('POST', '/api/auth/register', { body: { ...claim, homeUserId: '43' } })
 
+    const outcomes: [string, unknown, unknown][] = []
+    for (const outcome of ['not_found', 'unreachable'] as const) {
+      identity.federation.user = { outcome }
+      const [status] = await logIn(claim.password, unnamed.username)
+      const registration = { ...claim, homeUserId: '43', password: outcome === 'not_found' ? claim.password : 'wrong' }
+      outcomes.push([
+        outcome,
+        status,
+        (await identity.call('POST', '/api/auth/register', { body: registration })).status,
+      ])
+    }
+    identity.federation.user = { outcome: 'found', username: 'erin' }
+
     expect([login, body['code']]).to.deep.equal([[401, 'invalid_credentials'], 'username_taken'])
+    expect(outcomes).to.deep.equal([
+      ['not_found', 401, 409],
+      ['unreachable', 401, 409],
+    ])
     expect(await logIn(homePassword, unnamed.username)).to.deep.equal([200, unnamed.id])
-    expect(home.asked).to.deep.equal(['erin', 'erin', 'erin'])
+    expect(home.asked).to.deep.equal(['erin', 'erin', 'user_43', 'erin'])
   })
 
   const noAnswers: [string, () => { status: number; body: string }][] = [

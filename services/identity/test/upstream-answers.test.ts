@@ -118,7 +118,6 @@ describe('Further services that answer questions', () => {
     })
   }
 
-  /** Contract: 6, presence_update. */
   /** Contract: 5, Deletions at further services. */
   it('are not asked for a stub', async () => {
     const admin = await buildUser(identity, { isAdmin: true })
@@ -131,6 +130,7 @@ describe('Further services that answer questions', () => {
     expect((await readUser(identity, stub.id)).isDeleted).to.equal(true)
   })
 
+  /** Contract: 6, presence_update. */
   it('tells of a deletion whom a service names as the audience and who is online, with or without an answer', async () => {
     const [online, offline] = [await buildUser(identity), await buildUser(identity)]
     const nodeId = randomUUID()

@@ -47,8 +47,7 @@ type Settling = Omit<Attempt, 'peer'> & { current: Peer; offered: Peer }
 async function settle(deps: Deps, em: EntityManager, { current, offered, answer, proof }: Settling): Promise<void> {
   const now = new Date(deps.clock.now())
   if (proof?.proven && (await isConsented(em, current))) {
-    const instanceName = answer.kind === 'accepted' ? answer.instanceName : null
-    return await activate(em, current, { secret: offered.secret, instanceName, instanceId: proof.instanceId }, now)
+    return await activate(em, current, { secret: offered.secret, instanceId: proof.instanceId }, now)
   }
   const isWrong = !!proof && !proof.proven && proof.reason === 'wrong'
   // A token may have come during this attempt.

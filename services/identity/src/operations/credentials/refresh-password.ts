@@ -21,7 +21,10 @@ export async function refreshPasswordFromHome(deps: RefreshDeps, user: User, att
   // bcrypt ignores what exceeds its limit.
   if (!fitsHash(password)) throw refuse.invalid_credentials()
   const homeInstance = user.homeInstance ?? ''
-  const username = user.isStub() ? await findNameAtHome(deps, user, requestId) : handleOf(user.username)
+  const told = user.isStub() ? await findNameAtHome(deps, user, requestId) : null
+  // Somebody else may have the name.
+  if (told?.outcome === 'not_found' || told?.outcome === 'unreachable') throw refuse.invalid_credentials()
+  const username = told?.name ?? handleOf(user.username)
   const verdict = await askHome(deps, { homeInstance, username, password, requestId })
   if (verdict === 'second_factor') throw refuse.home_second_factor()
   if (verdict !== 'confirmed') throw refuse.invalid_credentials()

@@ -8,8 +8,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
 import { recordAccountEvent } from '../change-account.ts'
-import { deleteRelations } from './delete-relations.ts'
-import { leaveDirectMessages, purgeSpaceContent } from './purge-content.ts'
+import { deleteRelations, leaveDirectMessages, purgeSpaceContent } from './delete-rows.ts'
 import { blockedBySpaces, openUpstreamDeletions, type Blocked, type OwnedSpace } from './upstream-deletions.ts'
 
 export type DeletionDeps = OperationContext & Pick<Deps, 'uploadCleanup' | 'upstreams'>

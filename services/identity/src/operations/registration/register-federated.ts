@@ -110,7 +110,8 @@ type Claim = { password: string; requestId?: string | undefined }
  */
 async function requireOwner(deps: AskDeps, stub: User, claim: Claim): Promise<void> {
   const { password, requestId } = claim
-  const username = await findNameAtHome(deps, stub, requestId)
+  const { outcome, name: username } = await findNameAtHome(deps, stub, requestId)
+  if (outcome === 'not_found') throw refuse.username_taken()
   const verdict = await askHome(deps, { homeInstance: stub.homeInstance ?? '', username, password, requestId })
   deps.log.info({ userId: stub.id, homeInstance: stub.homeInstance, verdict, requestId }, 'stub claimed')
   if (verdict === 'confirmed') return
@@ -118,19 +119,21 @@ async function requireOwner(deps: AskDeps, stub: User, claim: Claim): Promise<vo
   if (isRefused) throw refuse.username_taken()
 }
 
-/** The stub's own name may be made up, or another account's by now; that of the claim is the claimant's. */
-export async function findNameAtHome({ bus, log }: AskDeps, stub: User, requestId?: string): Promise<string> {
-  const handle = handleOf(stub.username)
-  const { homeInstance: host, homeUserId } = stub
-  if (!host || !homeUserId) return handle
-  try {
-    const options = { requestId, timeoutMs: policy.lookupCallTimeoutMs }
-    const { outcome, username } = await bus.request(lookUpByHomeId, { host, homeUserId }, options)
-    return outcome === 'found' && username ? baseUsername(username).toLowerCase() : handle
-  } catch (err) {
-    log.warn({ err, host, requestId }, 'name of a stub not asked')
-    return handle
-  }
+/**
+ * The stub's own name may be made up, or another account's by now; that of the claim is the claimant's. `outcome`: whether
+ * the home told it. Throws `Unavailable`.
+ */
+export async function findNameAtHome(
+  { bus }: AskDeps,
+  { username, homeInstance, homeUserId }: User,
+  requestId?: string,
+) {
+  const known = { outcome: 'no_peer' as const, name: handleOf(username) }
+  if (!homeInstance || !homeUserId) return known
+  const options = { requestId, timeoutMs: policy.lookupCallTimeoutMs }
+  const told = await bus.request(lookUpByHomeId, { host: homeInstance, homeUserId }, options)
+  const name = told.username ? baseUsername(told.username).toLowerCase() : known.name
+  return { outcome: told.outcome, name }
 }
 
 type Upgrade = { stub: User; given: StubUpgrade & { requestId: string | undefined } }
