@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { json } from 'node:stream/consumers'
 import Router, { type RouterContext } from '@koa/router'
 import { InvalidCaller, KeysUnavailable, type CallerVerifier } from '@gatehouse/upstream'
 import Koa, { type Middleware } from 'koa'
-import { koaBody } from 'koa-body'
 import { ZodError } from 'zod'
 import * as input from './input.ts'
 import type { Live } from './live.ts'
 import type { Store } from './store.ts'
 
 type Deps = { store: Store; live: Live; verifier: CallerVerifier; report: (error: unknown) => void }
-type State = { userId: string }
+type State = { userId: string; body?: unknown }
 
 /** The HTTP half. The gateway has judged token, limits and sizes; who may do what in a space is judged here. */
 export function createApp(deps: Deps): Koa<State> {
@@ -39,7 +39,7 @@ function spaceRoutes({ store, live }: Deps): Router<State> {
     ctx.body = { spaces: await store.listSpaces(ctx.state.userId) }
   })
   router.post('/', body, async (ctx) => {
-    const { name } = input.named.parse(ctx.request.body)
+    const { name } = input.named.parse(ctx.state.body)
     const made = await store.createSpace(ctx.state.userId, name)
     if (!made) return ctx.throw(409, 'You are in too many spaces')
     await answerSpace(ctx, made.id)
@@ -53,7 +53,7 @@ function spaceRoutes({ store, live }: Deps): Router<State> {
   })
   router.post('/:spaceId/channels', body, async (ctx) => {
     const { spaceId } = input.ofSpace.parse(ctx.params)
-    const { name } = input.named.parse(ctx.request.body)
+    const { name } = input.named.parse(ctx.state.body)
     const channel = await store.createChannel(spaceId, ctx.state.userId, name)
     if (!channel) return ctx.throw(409, 'Only its owner adds channels to a space, and not too many')
     await answerSpace(ctx, spaceId)
@@ -65,7 +65,7 @@ function spaceRoutes({ store, live }: Deps): Router<State> {
   })
   router.post('/:spaceId/members', body, async (ctx) => {
     const { spaceId } = input.ofSpace.parse(ctx.params)
-    const { username } = input.invited.parse(ctx.request.body)
+    const { username } = input.invited.parse(ctx.state.body)
     const space = await store.findSpace(spaceId, ctx.state.userId)
     if (space?.ownerId !== ctx.state.userId) return ctx.throw(403, 'Only its owner adds members to a space')
     if (!(await store.addMember(spaceId, username))) return ctx.throw(404, 'Nobody of that name can be added')
@@ -87,7 +87,7 @@ function channelRoutes({ store, live }: Deps): Router<State> {
   // Over HTTP and not over the socket: what was answered is in the database, whatever ends in the next moment.
   router.post('/', body, async (ctx) => {
     const { channelId } = input.ofChannel.parse(ctx.params)
-    const { text } = input.written.parse(ctx.request.body)
+    const { text } = input.written.parse(ctx.state.body)
     const written = await store.writeMessage(channelId, ctx.state.userId, text)
     if (!written) return ctx.throw(404, 'No such channel')
     const { spaceId, ...message } = written
@@ -122,7 +122,11 @@ function pageRoutes(): Router {
   return router
 }
 
-const body = koaBody({ urlencoded: false, text: false })
+/** The gateway limits its size. */
+const body: Middleware<State> = async (ctx, next) => {
+  ctx.state.body = await json(ctx.req)
+  await next()
+}
 
 /** Nobody else than the gateway can make the statement, so the service may be reached by others too. */
 function requireUser({ verifier }: Deps): Middleware<State> {

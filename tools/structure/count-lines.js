@@ -18,12 +18,9 @@ for (const folder of [...folders, 'all']) {
   console.log(`${folder.padEnd(28)}${inFiles} files${inLines} lines${inComments} of comments`)
 }
 
-const sections = readFileSync(join(root, 'docs/flows.md'), 'utf8').split(/^## /m).slice(1)
-/** Its first line may name a flow that it starts with. */
-function filesOf(section) {
-  const [, start] = /\n\n.*\(#(.+?)\)/.exec(section) ?? []
-  const before = sections.filter((other) => other.toLowerCase().replaceAll(' ', '-').startsWith(`${start}\n`))
-  const own = [...section.matchAll(/\]\(([^)]+\.ts)\)/g)].map(([, file]) => file)
-  return new Set([...before.flatMap((other) => [...filesOf(other)]), ...own])
+const filesIn = (flow) => [...flow.matchAll(/\]\(([^)]+\.ts)\)/g)].map(([, file]) => file)
+const [, gateway, ...flows] = readFileSync(join(root, 'docs/flows.md'), 'utf8').split(/^## /m)
+for (const flow of flows) {
+  const first = flow.includes('(#through-the-gateway)') ? filesIn(gateway) : []
+  console.log(`${flow.split('\n', 1)[0].padEnd(46)}${new Set([...first, ...filesIn(flow)]).size} files`)
 }
-for (const section of sections) console.log(`${section.split('\n', 1)[0].padEnd(46)}${filesOf(section).size} files`)

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { createConnectionQueue } from './connection-queue.ts'
+import { createConnectionQueue } from './replicas.ts'
 
 const queueOf = (capacity: number, overrides: object = {}) =>
   createConnectionQueue({

@@ -1,9 +1,8 @@
 import type { Socket } from 'node:net'
-import { backoffMs, type Clock } from '@gatehouse/runtime'
+import { backoffMs, createFairQueue, createQuota, type Clock } from '@gatehouse/runtime'
 import type { OpenConnection } from '@gatehouse/service-kit'
 import { Pool, type buildConnector } from 'undici'
 import { policy, type Capacity, type Timeouts } from '../policy.ts'
-import { createConnectionQueue, type ConnectionQueue } from './connection-queue.ts'
 import { discoverOrigins, type Discovery, type DiscoveryOptions } from './discover-origins.ts'
 
 /** Files take as long as the client. */
@@ -66,7 +65,7 @@ export function openReplicas(options: ReplicaOptions) {
     choose(lane, tried, true) ??
     listDeparted().find((replica) => !tried.includes(replica) && hasConnection(replica, lane))
 
-  function openQueue(lane: Lane): ConnectionQueue {
+  function openQueue(lane: Lane) {
     return createConnectionQueue({
       // Without any replica requests are refused and do not wait.
       capacity: () => (replicas.filter((one) => !isEjected(one)).length || replicas.length || 1) * connections[lane],
@@ -186,5 +185,47 @@ function connectInProcess(open: OpenConnection): buildConnector.connector {
     } catch (error) {
       setImmediate(() => callback(error as Error, null))
     }
+  }
+}
+
+/** `capacity` is smaller while a replica is ejected. */
+type QueueOptions = { capacity: () => number; waitMs: number; maxWaiting: number; maxWaitingPerNetwork: number }
+
+/** One client network holds at most half of the connections. Waiting networks take turns. */
+export function createConnectionQueue({ capacity, waitMs, maxWaiting, maxWaitingPerNetwork }: QueueOptions) {
+  const held = createQuota(() => Math.ceil(capacity() / 2), capacity)
+  const queue = createFairQueue<(granted: boolean) => void>({ capacity: maxWaiting, perSource: maxWaitingPerNetwork })
+
+  function grant(): void {
+    while (queue.size() > 0 && held.total() < capacity()) {
+      const settle = queue.take(held.take)
+      if (!settle) return
+      settle(true)
+    }
+  }
+  return {
+    tryTake: (network: string): boolean => held.take(network),
+    /** To be called when the capacity has grown. */
+    grant,
+    waiting: queue.size,
+    /** Resolves to false after the time limit, and when it is cancelled. */
+    wait: (network: string) => {
+      const { promise: granted, resolve } = Promise.withResolvers<boolean>()
+      const settle = (isGranted: boolean): void => {
+        clearTimeout(timer)
+        resolve(isGranted)
+      }
+      const cancel = (): void => {
+        queue.remove(network, settle)
+        settle(false)
+      }
+      const timer = setTimeout(cancel, waitMs)
+      if (!queue.push(network, settle)) settle(false)
+      return { granted, cancel }
+    },
+    release: (network: string): void => {
+      held.release(network)
+      grant()
+    },
   }
 }

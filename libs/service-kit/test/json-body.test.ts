@@ -11,7 +11,7 @@ describe('A JSON body', () => {
 
   before(async () => {
     service = await startServiceHarness((router) => {
-      router.post('/things', jsonBody, (ctx) => void (ctx.body = { read: parseInput(schema, ctx.request.body) }))
+      router.post('/things', jsonBody, (ctx) => void (ctx.body = { read: parseInput(schema, ctx.state.body) }))
     })
   })
   after(async () => await service[Symbol.asyncDispose]())

@@ -3,7 +3,7 @@ import { homeFields, profileFieldNames, profileFields } from '@gatehouse/contrac
 import { read } from '@gatehouse/database'
 import { nextId } from '@gatehouse/domain'
 import { expect } from 'chai'
-import { deleteLockedAccount } from '../src/operations/deletion/delete-locked-account.ts'
+import { deleteLockedAccount } from '../src/operations/deletion/delete-account.ts'
 import { ownFiles, ownRows } from '../src/operations/export/own-rows.ts'
 import { lockUser } from '../src/queries/load-user.ts'
 import { buildUser } from './builders.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { deleteLockedAccount } from '../src/operations/deletion/delete-locked-account.ts'
+import { deleteLockedAccount } from '../src/operations/deletion/delete-account.ts'
 import { lockUser } from '../src/queries/load-user.ts'
 import { buildUser, readUser } from './builders.ts'
 import { buildChannel, buildMessage, buildRole, buildRow, buildSpace, column, insertRow, rowsOf } from './chat.ts'

@@ -142,6 +142,29 @@ describe('uploads', () => {
       await emptied(temporaryFiles)
     })
 
+    it('stays when a form is made to break its parser', async () => {
+      const post = async (body: string, boundary = 'x') => {
+        const headers = { 'content-type': `multipart/form-data; boundary=${boundary}` }
+        return (await identity.call('POST', '/api/uploads', { as: user, body, headers })).status
+      }
+      const field = 'Content-Disposition: form-data; name="a"'
+      const part = (...headers: string[]) => `--x\r\n${headers.join('\r\n')}\r\n\r\nhi\r\n`
+      const forms = {
+        'an encoding that Node does not know': part(field, 'Content-Transfer-Encoding: 7bit'),
+        'a charset without a value': part(field, 'Content-Type: text/plain; charset'),
+        'a name within a name': part(`${field}; filename="${'filename="'.repeat(100_000)}x`),
+        'a header without an end': `--x\r\nA: ${'a'.repeat(1_000_000)}`,
+        'many fields': part(field).repeat(1_000),
+      }
+
+      for (const [what, form] of Object.entries(forms))
+        expect(await post(`${form}--x--\r\n`), what).to.be.oneOf([400, 413])
+      for (const name of ['urlencoded', 'json', 'octet-stream'])
+        expect(await post('a&'.repeat(500_000), name)).to.equal(400)
+      expect((await send(await picture(9, 9).png().toBuffer())).status).to.equal(201)
+      expect(await temporaryFiles()).to.deep.equal([])
+    })
+
     it('accepts nothing from anonymous callers', async () => {
       const body = new FormData()
       body.set('file', new File([new Uint8Array(await picture(9, 9).png().toBuffer())], 'x.png'))

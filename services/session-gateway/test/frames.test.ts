@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { connect, type Message } from './client.ts'
+import { connect, signIn, type Message } from './client.ts'
 import { buildUser, openCluster, type BuiltUser, type Cluster, type Node } from './harness.ts'
 
 describe('any sequence of frames', () => {
@@ -24,6 +24,18 @@ describe('any sequence of frames', () => {
     fc.integer({ min: 4_000, max: 20_000 }).map((length) => 'x'.repeat(length)),
   )
   const answers = new Set(['Invalid JSON', 'Rate limited', 'Unknown message type'])
+
+  it('is read where a message has 16 fragments, and ends the socket where it has more: it counts as one frame', async () => {
+    const [whole, torn] = [await signIn(node.url, user.token), await signIn(node.url, user.token)]
+    for (let part = 0; part < 15; part += 1) for (const { socket } of [whole, torn]) socket.send('', { fin: false })
+    torn.socket.send('', { fin: false })
+
+    for (const { socket } of [whole, torn]) socket.send('{"type":"ping"}')
+
+    await whole.take('pong')
+    expect((await torn.closed).code).to.equal(1008)
+    whole.socket.terminate()
+  })
 
   it('gets ready only for a first message that is a good auth, and only known answers after it', async () => {
     const sequence = fc.record({ isGood: fc.boolean(), frames: fc.array(frame, { maxLength: 12 }) })

@@ -1,18 +1,21 @@
+import { createWriteStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
 import { finished, type Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { createBrotliDecompress, createUnzip } from 'node:zlib'
+import { Busboy } from '@fastify/busboy'
 import Bourne from '@hapi/bourne'
 import { codesOfFaults, isStorableText, limits, refusals, type FaultCode, type InputFault } from '@gatehouse/contracts'
 import { invalidInput, refuse, Refusal } from '@gatehouse/runtime'
 import type { Context, Middleware } from 'koa'
-import { koaBody } from 'koa-body'
 import getRawBody from 'raw-body'
 import type { z } from 'zod'
 import { costsAtMost } from './json-cost.ts'
 
 /** Reads a JSON object of at most 64 KiB in UTF-8. No body is `{}`. Throws 400, 413 or 415. Contract: 1. */
 export const jsonBody: Middleware = async (ctx, next) => {
-  ctx.request.body = asObject(await readBody(ctx)) as never
+  ctx.state['body'] = asObject(await readBody(ctx))
   await next()
 }
 
@@ -96,28 +99,53 @@ export function asObject(value: unknown): Record<string, unknown> {
 }
 
 const formOverheadBytes = 64 * 1024
+const formLimits = { files: 1, fields: 8, fieldSize: 1024, parts: 9, headerPairs: 16, headerSize: 8 * 1024 }
 
-/** Reads a form with one file of at most `maxBytes`. Throws 400, 413 or 415, and then leaves no file in `folder`. */
-export function fileForm({ folder, maxBytes }: { folder: string; maxBytes: number }): Middleware {
-  return async (ctx, next) => {
-    if (!ctx.is('multipart')) throw refuse.form_required()
-    if (Number(ctx.get('content-length')) > maxBytes + formOverheadBytes) throw refuse.body_too_large()
-    let files = 0
-    // The parser's own limit leaves the second file in the folder.
-    const filter = (): boolean => (files += 1) === 1
-    const formidable = { uploadDir: folder, maxFileSize: maxBytes, maxFields: 8, maxFieldsSize: 1024, filter }
-    const parse = koaBody({ multipart: true, json: false, urlencoded: false, text: false, formidable })
-    try {
-      await parse(ctx, async () => undefined)
-    } catch (error) {
-      throw asFormRefusal(error)
+/** Stores the field `file` of a form until it is disposed. Throws 400, 413 or 415, and then leaves no file. */
+export async function receiveFile(ctx: Context, path: string, maxBytes: number): Promise<AsyncDisposable> {
+  if (!ctx.is('multipart/form-data')) throw refuse.form_required()
+  if (Number(ctx.get('content-length')) > maxBytes + formOverheadBytes) throw refuse.body_too_large()
+  const remove = () => rm(path, { force: true })
+  try {
+    await storeFile(ctx.req, path, maxBytes)
+  } catch (error) {
+    await remove()
+    // Those of the file system are no fault of the client.
+    throw error instanceof Refusal || (error instanceof Error && 'syscall' in error) ? error : malformed(error)
+  }
+  return { [Symbol.asyncDispose]: remove }
+}
+
+async function storeFile(request: IncomingMessage, path: string, maxBytes: number): Promise<void> {
+  const { promise: parsed, resolve, reject } = Promise.withResolvers<void>()
+  const headers = { 'content-type': request.headers['content-type'] ?? '' }
+  const form = new Busboy({ headers, limits: { ...formLimits, fileSize: maxBytes } })
+  const received: { file?: Readable; stored?: Promise<void> } = {}
+  form.on('finish', resolve).on('error', reject)
+  form.on('filesLimit', () => reject(refuse.file_missing()))
+  for (const event of ['fieldsLimit', 'partsLimit'] as const) form.on(event, () => reject(refuse.body_too_large()))
+  form.on('file', (name, file) => {
+    received.file = file.once('limit', () => reject(refuse.body_too_large()))
+    if (name !== 'file') return reject(refuse.file_missing())
+    received.stored = pipeline(file, createWriteStream(path, { flags: 'wx', mode: 0o600 }))
+    received.stored.catch(reject)
+  })
+  let bytes = 0
+  try {
+    // A destroyed request could not be answered.
+    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      bytes += chunk.length
+      if (bytes > maxBytes + formOverheadBytes) throw refuse.body_too_large()
+      // What the parser throws rejects here.
+      await Promise.race([new Promise((written) => void form.write(chunk, written)), parsed])
     }
-    if (files > 1) {
-      const received = Object.values(ctx.request.files ?? {}).flat()
-      await Promise.all(received.map((file) => rm(file.filepath, { force: true })))
-      throw refuse.file_missing()
-    }
-    await next()
+    form.end()
+    await parsed
+    if (!received.stored) throw refuse.file_missing()
+    await received.stored
+  } finally {
+    received.file?.destroy()
+    await received.stored?.catch(() => undefined)
   }
 }
 
@@ -144,11 +172,4 @@ const byStatus: Partial<Record<number, () => Refusal>> = {
 export function asRefusal(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof Refusal || !('status' in error)) return error
   return byStatus[Number(error.status)]?.() ?? error
-}
-
-/** The form parser marks client faults with `httpCode`. */
-function asFormRefusal(error: unknown): unknown {
-  if (!(error instanceof Error) || !('httpCode' in error)) return error
-  if (error.httpCode === 413) return refuse.body_too_large({ cause: error })
-  return invalidInput({ field: 'body', reason: 'malformed' }, { cause: error })
 }

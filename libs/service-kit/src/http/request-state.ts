@@ -7,7 +7,8 @@ import type { Middleware, ParameterizedContext } from 'koa'
 import { z } from 'zod'
 import { jsonBody, parseInput } from './input.ts'
 
-export type AppState = { requestId: string; caller: Caller }
+/** `body`: of a JSON request, before it is parsed. */
+export type AppState = { requestId: string; caller: Caller; body?: unknown }
 type WithState = { state: AppState }
 
 export const requestIdHeader = 'x-request-id'
@@ -90,7 +91,7 @@ export function answer<E extends Row>(
     if (access === 'admin') requireAdmin(ctx)
     if (access === 'upstream') requireRight(ctx, right)
     if (body) await jsonBody(ctx, async () => undefined)
-    const input = { ...parse(params, ctx.params), ...parse(query, ctx.query), ...parse(body, ctx.request.body) }
+    const input = { ...parse(params, ctx.params), ...parse(query, ctx.query), ...parse(body, ctx.state.body) }
     ctx.status = Number(Object.keys(replies)[0])
     ctx.body = (await work(input as InputOf<E>, ctx)) ?? { success: true }
   })

@@ -119,6 +119,14 @@ describe('The log', () => {
     expect(lines.join()).to.include('[redacted]').and.not.include('hunter-2')
   })
 
+  it('writes no command that Redis refused: it may be the login', () => {
+    const { log, lines } = capture()
+    const command = { name: 'hello', args: ['3', 'AUTH', 'default', 'hunter-2'] }
+    log.warn({ err: Object.assign(new Error('WRONGPASS'), { command }) }, 'redis')
+
+    expect(lines.join()).to.include('WRONGPASS').and.not.include('hunter-2')
+  })
+
   for (const key of ['err', 'error'] as const) {
     it(`logs no row that the database quotes, not even from a cause, under the key ${key}`, () => {
       const { log, lines } = capture()

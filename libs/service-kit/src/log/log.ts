@@ -55,14 +55,14 @@ function openOutput(onCaughtUp: (dropped: number) => void) {
   return output
 }
 
-/** PostgreSQL quotes rows and statements in these. */
-const quotingFields = new Set(['detail', 'where', 'internalQuery', 'query', 'sql', 'params', 'parameters'])
+/** PostgreSQL quotes rows and statements in these, Redis the command, which may be the login. */
+const quoting = new Set('detail where internalQuery query sql params parameters command previousErrors'.split(' '))
 
 /** Rows that the database quotes may hold a hash or a token. The ORM copies them into the message. */
 function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   const quotes = quotedRows(error)
-  const fields = Object.entries<unknown>(pino.stdSerializers.err(error)).filter(([name]) => !quotingFields.has(name))
+  const fields = Object.entries<unknown>(pino.stdSerializers.err(error)).filter(([name]) => !quoting.has(name))
   const without = (text: string) => quotes.reduce((rest, quote) => rest.replaceAll(quote, '[row redacted]'), text)
   const cleaned = fields.map(([name, value]) => [name, typeof value === 'string' ? without(value) : value])
   const aggregateErrors = error instanceof AggregateError && (error.errors as unknown[]).map(describeError)

@@ -20,7 +20,7 @@ export function operatorRoutes(deps: Deps): Router<AppState> {
     ctx.body = { user: { ...sanitizeUser(found, true), ...adminView(found) } }
   })
   router.post(pathOf(operatorEndpoints.createUser), jsonBody, async (ctx) => {
-    const account = parseInput(operatorEndpoints.createUser.body, ctx.request.body)
+    const account = parseInput(operatorEndpoints.createUser.body, ctx.state.body)
     const input = { ...account, address: callerOf(ctx).address, requestId: requestIdOf(ctx) }
     const { user, temporaryPassword } = await createUser(deps, input)
     ctx.status = 201
@@ -33,7 +33,7 @@ export function operatorRoutes(deps: Deps): Router<AppState> {
 export function accountStateRoutes({ orm, accountStateCache }: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true })
   router.post(accountStatesQuery.path, jsonBody, async (ctx) => {
-    const { userIds } = parseInput(accountStatesQuery.request, ctx.request.body)
+    const { userIds } = parseInput(accountStatesQuery.request, ctx.state.body)
     ctx.body = { states: await readAccountStates(orm.em, userIds), cacheId: accountStateCache.id() }
   })
   return router

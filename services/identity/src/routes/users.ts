@@ -40,7 +40,7 @@ export function userRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true })
   answer(router, endpoints.getSelf, async (_, ctx) => sanitizeUser(await loadUser(deps.orm.em, own(ctx)), true))
   answer(router, endpoints.patchSelf, async (changes, ctx) => {
-    if (Object.keys(ctx.request.body as object).length === 0) throw refuse.no_fields_to_update()
+    if (Object.keys(ctx.state.body as object).length === 0) throw refuse.no_fields_to_update()
     return sanitizeUser(await patchProfile(deps, by({ changes }, ctx)), true)
   })
   answer(router, endpoints.deleteSelf, (input, ctx) => deleteAccount(deps, by(input, ctx)))

@@ -1,18 +1,35 @@
 import { STATUS_CODES, type IncomingMessage, type Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { callerHeader, type CallerVerifier } from '@gatehouse/auth'
-import { limits } from '@gatehouse/contracts'
+import { limits, unwatchMessage, watchMessage } from '@gatehouse/contracts'
 import { refuse, type Refusal } from '@gatehouse/runtime'
 import { clientNetwork, describeClient, requestIdHeader } from '@gatehouse/service-kit'
 import { WebSocketServer, type ServerOptions } from 'ws'
+import type { AdminWatch } from '../admin-watch/admin-watch.ts'
 import { drainSockets, refuseHandshake, releaseQuota, releaseSocket } from '../connection/close-sockets.ts'
 import type { OpenSockets } from '../connection/close-sockets.ts'
+import { sendText } from '../connection/send-text.ts'
+import { cutText, encodeError, encodeMessage, malformed, parseFrame, refOf } from '../connection/session-socket.ts'
 import { SessionSocket, type SocketEvents } from '../connection/session-socket.ts'
 import { countFrame } from '../connection/socket-timeouts.ts'
 import type { OperationContext } from '../context.ts'
-import { isAuthenticated } from '../sessions/session-registry.ts'
-import { handleMessage, type MessageDeps } from './handle-message.ts'
+import type { PresenceWatch } from '../presence/presence-watch.ts'
+import {
+  type AuthenticatedSocket,
+  createTokenBucket,
+  isAuthenticated,
+  takeToken,
+} from '../sessions/session-registry.ts'
+import type { MessageForwarder } from '../upstreams/message-forwarder.ts'
+import type { UpstreamSet } from '../upstreams/upstream-set.ts'
 import { authenticate, type HandshakeDeps } from './handshake.ts'
+
+type MessageDeps = Pick<OperationContext, 'clock' | 'sessionMetrics'> & {
+  adminWatch: AdminWatch
+  presenceWatch: PresenceWatch
+  upstreams: Pick<UpstreamSet, 'ownerOf'>
+  forwarder: MessageForwarder
+}
 
 type AcceptDeps = HandshakeDeps &
   MessageDeps &
@@ -21,13 +38,15 @@ type AcceptDeps = HandshakeDeps &
 /** Disposed, it drains the open sockets. */
 export function acceptSockets(deps: AcceptDeps, server: Server): AsyncDisposable {
   const { openSockets } = deps
-  // `closeTimeout` is missing in the types.
-  const options: ServerOptions<typeof SessionSocket> & { closeTimeout: number } = {
+  // Two are missing in the types.
+  const options: ServerOptions<typeof SessionSocket> & { closeTimeout: number; maxFragments: number } = {
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
     autoPong: false,
     maxPayload: limits.socketMessageBytes,
+    // A message counts as one frame.
+    maxFragments: 16,
     closeTimeout: deps.timings.closeMs,
     WebSocket: SessionSocket,
   }
@@ -101,6 +120,34 @@ const createEvents = (deps: AcceptDeps): SocketEvents => ({
     releaseSocket(deps, socket)
   },
 })
+
+const pong = encodeMessage({ type: 'pong' })
+const invalidJson = encodeError('invalid_json')
+
+/** `ping` costs no token of the user, unknown types do. Contract: 6. */
+function handleMessage(deps: MessageDeps, socket: AuthenticatedSocket, data: Buffer, isBinary: boolean): void {
+  const message = parseFrame(data, isBinary)
+  const type = typeof message === 'object' && message !== null && 'type' in message ? message.type : undefined
+  if (type === 'ping') return sendText(deps, socket, pong)
+  const { user } = socket.session
+  const now = deps.clock.now()
+  user.bucket ??= createTokenBucket(now)
+  if (!takeToken(user.bucket, now)) return sendText(deps, socket, encodeError('rate_limited', refOf(message)))
+  if (message === malformed) return sendText(deps, socket, invalidJson)
+  if (type === 'watch' || type === 'unwatch') return watch(deps, socket, message)
+  const upstream = deps.upstreams.ownerOf(type)
+  if (upstream) return deps.forwarder.forward(socket, upstream, message as { type: string }, data)
+  const about = typeof type === 'string' ? { about: cutText(type) } : {}
+  sendText(deps, socket, encodeError('unknown_message_type', { ...about, ...refOf(message) }))
+}
+
+function watch({ adminWatch, presenceWatch, ...deps }: MessageDeps, socket: AuthenticatedSocket, message: unknown) {
+  if (unwatchMessage.safeParse(message).success) return void adminWatch.drop(socket)
+  const { data } = watchMessage.safeParse(message)
+  if (!data) return sendText(deps, socket, encodeError('unknown_topic'))
+  if (data.users) presenceWatch.replace(socket, data.users)
+  else adminWatch.add(socket)
+}
 
 function terminate(deps: AcceptDeps, socket: SessionSocket): void {
   releaseSocket(deps, socket)

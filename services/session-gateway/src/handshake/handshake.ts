@@ -1,31 +1,34 @@
-import { checkRevocation, type TokenStatus } from '@gatehouse/auth'
-import { authMessage, emptyReadyParts, limits, type ReadyMessage } from '@gatehouse/contracts'
+import { checkRevocation, coalesceLoads, maxBearerTokenLength, type TokenStatus } from '@gatehouse/auth'
+import { authMessage, emptyReadyParts, limits, maxTokensPerCall, readTokenClaims } from '@gatehouse/contracts'
+import type { ReadyMessage } from '@gatehouse/contracts'
+import { read } from '@gatehouse/database'
 import { sanitizeUser } from '@gatehouse/domain'
 import type { Quota } from '@gatehouse/runtime'
 import { version } from '@gatehouse/service-kit'
+import { LRUCache } from 'lru-cache'
 import { refuseHandshake, releaseQuota, type HandshakeRefusal } from '../connection/close-sockets.ts'
 import { releaseBacklog, sendReady } from '../connection/send-text.ts'
 import { parseFrame, type SessionSocket } from '../connection/session-socket.ts'
 import type { SocketTimeouts } from '../connection/socket-timeouts.ts'
 import type { OperationContext } from '../context.ts'
+import { policy } from '../policy.ts'
 import { encodePresences } from '../presence/audience.ts'
 import type { PresenceReconciler, ConnectedUser } from '../presence/presence-reconciler.ts'
 import type { UpstreamPresences } from '../presence/upstream-audience.ts'
 import { closeOldestSockets, endSessions, type EndingDeps } from '../sessions/end-sessions.ts'
 import { findCurrentCaller } from '../sessions/session-registry.ts'
-import type { AuthenticatedSocket, CallerDeps, SessionRegistry } from '../sessions/session-registry.ts'
+import type { AuthenticatedSocket, CallerDeps, Claims, SessionRegistry } from '../sessions/session-registry.ts'
 import type { CollectedParts, ReadyParts } from '../upstreams/ready-parts.ts'
 import type { UpstreamSet } from '../upstreams/upstream-set.ts'
-import type { PeeringReader, PeeringSummary, TokenReader } from './handshake-reads.ts'
 
 export type HandshakeDeps = EndingDeps &
   CallerDeps &
   Pick<OperationContext, 'log'> & {
-    tokens: TokenReader
+    tokens: ReturnType<typeof createTokenReader>
     timeouts: SocketTimeouts
     sessions: SessionRegistry
     presence: PresenceReconciler
-    peering: PeeringReader
+    peering: ReturnType<typeof createPeeringReader>
     /** The unauthenticated sockets of each client network. Contract: 6. */
     quota: Quota
     upstreams: UpstreamSet
@@ -137,4 +140,68 @@ function readyMessage(
   const separator = shared.length > 0 && rest.length > 0 ? ',' : ''
   const head = Buffer.from(`${JSON.stringify(message).slice(0, -1)},"presences":{`)
   return [head, shared, Buffer.from(`${separator}${rest}}}`)]
+}
+
+type TokenClaims = Claims & { readonly userId: string }
+
+/** Identity verifies a token once. What it refused is not remembered. docs/decisions/token-claims.md. */
+export function createTokenReader(
+  { bus, clock, timings }: Pick<OperationContext, 'bus' | 'clock' | 'timings'>,
+  capacity: number = policy.rememberedTokens,
+) {
+  const remembered = new LRUCache<string, TokenClaims>({ max: capacity })
+  const ask = coalesceLoads(async (tokens) => {
+    const { claims } = await bus.request(readTokenClaims, { tokens: [...tokens] }, { timeoutMs: timings.tokenReadMs })
+    return tokens.map((token, index) => [token, claims[index]] as const)
+  }, maxTokensPerCall)
+  return {
+    /** Undefined: invalid or expired. Rejects with `BusUnavailable` where identity does not answer. */
+    async read(token: string): Promise<TokenClaims | undefined> {
+      if (token.length > maxBearerTokenLength) return undefined
+      const known = remembered.get(token)
+      if (known) return known.exp > Math.floor(clock.now() / 1000) ? known : undefined
+      const claims = await ask(token)
+      if (claims) remembered.set(token, claims)
+      return claims ?? undefined
+    },
+  }
+}
+
+/** Handshakes of a short time share one read. */
+export function createPeeringReader({ orm, timer, timings }: Pick<OperationContext, 'orm' | 'timer' | 'timings'>) {
+  let latest: { summary: Promise<PeeringSummary>; readAt: number } | undefined
+  return {
+    async read(): Promise<PeeringSummary> {
+      const now = timer.now()
+      if (!latest || now - latest.readAt >= timings.peeringSummaryMs) {
+        const reading = { summary: readPeeringSummary({ orm }), readAt: now }
+        latest = reading
+        reading.summary.catch(() => {
+          if (latest === reading) latest = undefined
+        })
+      }
+      return await latest.summary
+    },
+  }
+}
+
+/** Contract: 6, `ready`. */
+type PeeringSummary = Awaited<ReturnType<typeof readPeeringSummary>>
+
+type Row = { origin: string | null; status: 'active' | 'rejected' | 'awaiting_approval'; pending: number }
+
+async function readPeeringSummary({ orm }: Pick<OperationContext, 'orm'>) {
+  const rows = await read<Row>(
+    orm.em.fork(),
+    `select origin, status, pending
+     from (select count(*)::int as pending from approval_requests where status = 'pending') as requests
+     left join peers on status in ('active', 'rejected', 'awaiting_approval') order by peers.id`,
+  )
+  const originsOf = (status: Row['status']) => rows.flatMap((row) => (row.status === status ? (row.origin ?? []) : []))
+  return {
+    activePeerOrigins: originsOf('active'),
+    rejectedPeerOrigins: originsOf('rejected'),
+    awaitingApprovalPeerOrigins: originsOf('awaiting_approval'),
+    pendingApprovalCount: rows[0]?.pending ?? 0,
+  }
 }

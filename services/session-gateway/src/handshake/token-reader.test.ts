@@ -3,7 +3,7 @@ import { maxTokensPerCall, readTokenClaims } from '@gatehouse/contracts'
 import { capturedLog } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { timings } from '../policy.ts'
-import { createTokenReader } from './handshake-reads.ts'
+import { createTokenReader } from './handshake.ts'
 
 const now = 1_700_000_000_000
 const issued = now / 1000

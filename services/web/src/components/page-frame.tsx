@@ -31,21 +31,20 @@ export function useNewPage(target: RefObject<HTMLElement | null>, title: string)
   }, [target, title])
 }
 
-const connectionStates: Record<LiveState['phase'], Text> = {
+const connectionStates: Record<LiveState['phase'] | 'crowdedOut', Text> = {
   off: 'Offline',
   connecting: 'Connecting…',
   ready: 'Connected',
   waiting: 'Connection lost, reconnecting…',
+  crowdedOut: 'Connected in too many other windows. Reload this page to connect here.',
 }
-
-const crowdedOut = 'Connected in too many other windows. Reload this page to connect here.'
 
 export function PageFrame({ user, title, children }: { user: User | null; title: string; children: ReactNode }) {
   const [pathname] = useLocation()
   const main = useRef<HTMLElement>(null)
   const { info } = useInstanceInfo()
   const { phase, retryAt } = useStore(useClient().live)
-  const isCrowdedOut = phase === 'waiting' && retryAt === null
+  const connection = phase === 'waiting' && retryAt === null ? 'crowdedOut' : phase
   useNewPage(main, title)
   return (
     <div className="page">
@@ -77,7 +76,7 @@ export function PageFrame({ user, title, children }: { user: User | null; title:
         <span>
           {info ? t('{name} · Gatehouse {version}', { name: info.name, version: info.version }) : t('Gatehouse')}
         </span>
-        {user && <span role="status">{t(isCrowdedOut ? crowdedOut : connectionStates[phase])}</span>}
+        {user && <span role="status">{t(connectionStates[connection])}</span>}
       </footer>
     </div>
   )

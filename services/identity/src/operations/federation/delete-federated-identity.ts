@@ -3,7 +3,7 @@ import { refuse } from '@gatehouse/runtime'
 import type { z } from 'zod'
 import { findIdentity } from '../../queries/load-user.ts'
 import { changeUser } from '../change-account.ts'
-import { deleteLockedAccount, finishDeletion, type DeletionDeps } from '../deletion/delete-locked-account.ts'
+import { deleteLockedAccount, finishDeletion, type DeletionDeps } from '../deletion/delete-account.ts'
 import { askBeforeDeletion, type Blocked } from '../deletion/upstream-deletions.ts'
 
 type IdentityDeletion = z.infer<typeof deleteIdentityBody> & { requestId?: string | undefined }

@@ -1,7 +1,7 @@
 import { normalizeHost } from '@gatehouse/contracts'
 import { read } from '@gatehouse/database'
 import { changeUser, recordProfileChange } from '../change-account.ts'
-import { deleteLockedAccount, finishDeletion, type DeletionDeps } from '../deletion/delete-locked-account.ts'
+import { deleteLockedAccount, finishDeletion, type DeletionDeps } from '../deletion/delete-account.ts'
 
 type LostHome = { host: string; requestId?: string | undefined }
 

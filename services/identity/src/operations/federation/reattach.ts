@@ -16,7 +16,7 @@ import type { Deps } from '../../deps.ts'
 import { policy } from '../../policy.ts'
 import { lockUser } from '../../queries/load-user.ts'
 import { changeSelf, recordProfileChange, refuseViolation, type OwnAct } from '../change-account.ts'
-import { deleteLockedAccount, finishDeletion, type DeletionDeps } from '../deletion/delete-locked-account.ts'
+import { deleteLockedAccount, finishDeletion, type DeletionDeps } from '../deletion/delete-account.ts'
 import { findExisting } from '../deletion/delete-rows.ts'
 import { textsOf } from './apply-remote-profiles.ts'
 
