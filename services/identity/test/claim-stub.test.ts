@@ -97,7 +97,11 @@ describe('A stub', () => {
     for (const outcome of ['not_found', 'unreachable'] as const) {
       identity.federation.user = { outcome }
       const [status] = await logIn(claim.password, unnamed.username)
-      const registration = { ...claim, homeUserId: '43', password: outcome === 'not_found' ? claim.password : 'wrong' }
+      const registration = {
+        ...claim,
+        homeUserId: '43',
+        password: outcome === 'not_found' ? claim.password : 'a wrong password',
+      }
       outcomes.push([
         outcome,
         status,

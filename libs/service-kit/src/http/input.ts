@@ -1,6 +1,5 @@
 import { createWriteStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import type { IncomingMessage } from 'node:http'
 import { finished, type Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createBrotliDecompress, createUnzip } from 'node:zlib'
@@ -105,47 +104,41 @@ const formLimits = { files: 1, fields: 8, fieldSize: 1024, parts: 9, headerPairs
 export async function receiveFile(ctx: Context, path: string, maxBytes: number): Promise<AsyncDisposable> {
   if (!ctx.is('multipart/form-data')) throw refuse.form_required()
   if (Number(ctx.get('content-length')) > maxBytes + formOverheadBytes) throw refuse.body_too_large()
-  const remove = () => rm(path, { force: true })
-  try {
-    await storeFile(ctx.req, path, maxBytes)
-  } catch (error) {
-    await remove()
-    // Those of the file system are no fault of the client.
-    throw error instanceof Refusal || (error instanceof Error && 'syscall' in error) ? error : malformed(error)
-  }
-  return { [Symbol.asyncDispose]: remove }
-}
-
-async function storeFile(request: IncomingMessage, path: string, maxBytes: number): Promise<void> {
   const { promise: parsed, resolve, reject } = Promise.withResolvers<void>()
-  const headers = { 'content-type': request.headers['content-type'] ?? '' }
-  const form = new Busboy({ headers, limits: { ...formLimits, fileSize: maxBytes } })
   const received: { file?: Readable; stored?: Promise<void> } = {}
-  form.on('finish', resolve).on('error', reject)
-  form.on('filesLimit', () => reject(refuse.file_missing()))
-  for (const event of ['fieldsLimit', 'partsLimit'] as const) form.on(event, () => reject(refuse.body_too_large()))
-  form.on('file', (name, file) => {
-    received.file = file.once('limit', () => reject(refuse.body_too_large()))
-    if (name !== 'file') return reject(refuse.file_missing())
-    received.stored = pipeline(file, createWriteStream(path, { flags: 'wx', mode: 0o600 }))
-    received.stored.catch(reject)
-  })
   let bytes = 0
   try {
+    const most = { ...formLimits, fileSize: maxBytes }
+    const form = new Busboy({ headers: { 'content-type': ctx.get('content-type') }, limits: most })
+    form.on('finish', resolve).on('error', reject)
+    form.on('filesLimit', () => reject(refuse.file_missing()))
+    for (const event of ['fieldsLimit', 'partsLimit'] as const) form.on(event, () => reject(refuse.body_too_large()))
+    form.on('file', (name, file) => {
+      received.file = file.on('error', reject).once('limit', () => reject(refuse.body_too_large()))
+      if (name !== 'file') return reject(refuse.file_missing())
+      received.stored = pipeline(file, createWriteStream(path, { flags: 'wx', mode: 0o600 }))
+      received.stored.catch(reject)
+    })
     // A destroyed request could not be answered.
-    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    for await (const chunk of ctx.req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       bytes += chunk.length
       if (bytes > maxBytes + formOverheadBytes) throw refuse.body_too_large()
       // What the parser throws rejects here.
-      await Promise.race([new Promise((written) => void form.write(chunk, written)), parsed])
+      await Promise.race([parsed, new Promise((written) => void form.write(chunk, written))])
     }
     form.end()
     await parsed
     if (!received.stored) throw refuse.file_missing()
     await received.stored
-  } finally {
-    received.file?.destroy()
+    return { [Symbol.asyncDispose]: () => rm(path, { force: true }) }
+  } catch (error) {
+    // Without an error its pipeline would wait, and without a reader the next request of the connection.
+    received.file?.destroy(error as Error)
+    ctx.req.resume()
     await received.stored?.catch(() => undefined)
+    await rm(path, { force: true })
+    // Those of the file system are no fault of the client.
+    throw error instanceof Refusal || (error instanceof Error && 'syscall' in error) ? error : malformed(error)
   }
 }
 
