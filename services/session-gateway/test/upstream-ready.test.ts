@@ -149,7 +149,7 @@ describe('upstreams in ready and events', () => {
     const before = await readyHandshakes(node)
     answer.resolve({ spaces: [] })
     const other = await signIn(node.url, (await buildUser(cluster)).token)
-    expect(client.messages).to.deep.equal([])
+    expect(client.messages).to.deep.equal([{ type: 'error', message: 'Token has been revoked', code: 'token_revoked' }])
     expect(await readyHandshakes(node)).to.equal(before + 1)
     expect(both).to.be.an('object')
     await other.close()
