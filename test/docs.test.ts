@@ -186,7 +186,7 @@ describe('the commands of the docs', function () {
       expect(existsSync(join(clone, name, 'caller_keys')), name).to.equal(true)
   })
 
-  it('of the nightly backup keep the newest archives and what is none, and remove parts of the day before', () => {
+  it('of the nightly backup keep the newest archives and what is none, and remove the parts of killed ones', () => {
     const manifest = read('deploy/kubernetes/example/backup.yaml')
     const [, retention = ''] = /^ *(ls \/backups.*)$/m.exec(manifest)!
     const [, removal = ''] = /^ *(find \/backups.*)$/m.exec(manifest)!
