@@ -9,6 +9,7 @@ import {
   ConfigurationError,
   createLog,
   readVariables,
+  settings,
   runUntilStopped,
   uploadConfig,
   uploadSettings,
@@ -65,6 +66,11 @@ async function openCluster(opening: AsyncDisposableStack, config: ClusterConfig)
 /** `gatehouse` finds the cluster by its folder, as it finds an embedded instance. */
 async function openCommandLine({ environment, postgres, nats, redis }: Cluster, folder: string) {
   const valueOf = (name: string): string => environment[name] ?? ''
+  const { ENCRYPTION_SECRET_PREVIOUS } = settings
+  const given = readVariables(environment, {
+    ...uploadSettings,
+    ENCRYPTION_SECRET_PREVIOUS: ENCRYPTION_SECRET_PREVIOUS.kind,
+  })
   return await openOperatorSocket({
     dataFolder: folder,
     keys: createSigningKeys('operator', valueOf('OPERATOR_SECRET')),
@@ -72,14 +78,14 @@ async function openCommandLine({ environment, postgres, nats, redis }: Cluster, 
     instance: {
       databaseUrl: postgres.url,
       servers: { nats: nats.url, redis: redis.url },
-      ...uploadConfig(readVariables(environment, uploadSettings), folder),
+      ...uploadConfig(given, folder),
       origin: valueOf('PUBLIC_ORIGIN'),
       secrets: {
         jwtSecret: valueOf('JWT_SECRET'),
         internalSecret: valueOf('INTERNAL_SECRET'),
         encryptionSecret: valueOf('ENCRYPTION_SECRET'),
       },
-      previousEncryptionSecrets: valueOf('ENCRYPTION_SECRET_PREVIOUS').split(/\r?\n/).filter(Boolean),
+      previousEncryptionSecrets: given.ENCRYPTION_SECRET_PREVIOUS,
     },
     clock: systemClock,
     log: createLog({ level: 'info', service: 'cluster' }),

@@ -256,7 +256,7 @@ describe('Client session behaviour: the session store', () => {
     ['logs out', null],
     ['logs in to another account', 'another'],
   ] as const) {
-    it(`stays as it is when somebody ${what} before a password change is answered`, async () => {
+    it(`stays as it is when the user ${what} before a password change is answered`, async () => {
       const { client, storage, network } = buildClient()
       client.session.initSession('old', buildUser())
       let answerNow = () => {}

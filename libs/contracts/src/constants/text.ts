@@ -14,9 +14,12 @@ export function isStorableText(text: string): boolean {
 
 /** A name as it is kept: no directional control, other format character but joiners, or line break; four marks at most on a character. Contract: 3. */
 export function inOneLine(text: string): string {
-  return text
-    .replace(/(?![\u200c\u200d])\p{Cf}|[\n\v\f\r\x85\u2028\u2029]/gu, '')
-    .replace(/(\p{M}(?:[\u200c\u200d]*\p{M}){3})(?:[\u200c\u200d]*\p{M})+/gu, '$1')
+  return limitMarks(text.replace(/(?![\u200c\u200d])\p{Cf}|[\n\v\f\r\x85\u2028\u2029]/gu, ''))
+}
+
+/** Four on a character at most, whatever joiners stand between them. Contract: 3. */
+export function limitMarks(text: string): string {
+  return text.replace(/(\p{M}(?:[\u200c\u200d]*\p{M}){3})(?:[\u200c\u200d]*\p{M})+/gu, '$1')
 }
 
 /** bcrypt reads 72 bytes. Contract: 1. */

@@ -1,5 +1,6 @@
 import type { ApiError } from '@gatehouse/client'
 import type { RefusalCode } from '@gatehouse/contracts'
+import { limitMarks } from '@gatehouse/contracts/constants'
 import { recall, remember } from '../browser-storage.ts'
 
 /** `texts`: the app's. `answers`: the client library's. `refusals`: the server's, by their codes. */
@@ -59,7 +60,7 @@ export function t(text: Text, values: Values = {}): string {
 
 /** Without directional controls, and with at most four marks on a character. Contract: 3. */
 export function formatName(name: string): string {
-  return name.replace(/[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '').replace(/(\p{M}{4})\p{M}+/gu, '$1')
+  return limitMarks(name.replace(/[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, ''))
 }
 
 /** Isolates a value that is written from right to left. */

@@ -1,4 +1,4 @@
-import { fitsHash, handleOf } from '@gatehouse/contracts'
+import { fitsHash } from '@gatehouse/contracts'
 import { transaction } from '@gatehouse/database'
 import { User, accountStateOf } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
@@ -21,10 +21,9 @@ export async function refreshPasswordFromHome(deps: RefreshDeps, user: User, att
   // bcrypt ignores what exceeds its limit.
   if (!fitsHash(password)) throw refuse.invalid_credentials()
   const homeInstance = user.homeInstance ?? ''
-  const told = user.isStub() ? await findNameAtHome(deps, user, requestId) : null
-  // Somebody else may have the name.
-  if (told?.outcome === 'not_found' || told?.outcome === 'unreachable') throw refuse.invalid_credentials()
-  const username = told?.name ?? handleOf(user.username)
+  const { outcome, name: username } = await findNameAtHome(deps, user, requestId)
+  // Another account may have the name.
+  if (outcome === 'not_found' || outcome === 'unreachable') throw refuse.invalid_credentials()
   const verdict = await askHome(deps, { homeInstance, username, password, requestId })
   if (verdict === 'second_factor') throw refuse.home_second_factor()
   if (verdict !== 'confirmed') throw refuse.invalid_credentials()

@@ -120,16 +120,13 @@ async function requireOwner(deps: AskDeps, stub: User, claim: Claim): Promise<vo
 }
 
 /**
- * The stub's own name may be made up, or another account's by now; that of the claim is the claimant's. `outcome`: whether
- * the home told it. Throws `Unavailable`.
+ * A stub's own name may be made up, or another account's by now; that of the claim is the claimant's. `outcome`: whether
+ * the home told it, which is asked for stubs alone. Throws `Unavailable`.
  */
-export async function findNameAtHome(
-  { bus }: AskDeps,
-  { username, homeInstance, homeUserId }: User,
-  requestId?: string,
-) {
-  const known = { outcome: 'no_peer' as const, name: handleOf(username) }
-  if (!homeInstance || !homeUserId) return known
+export async function findNameAtHome({ bus }: AskDeps, user: User, requestId?: string) {
+  const { homeInstance, homeUserId } = user
+  const known = { outcome: 'no_peer' as const, name: handleOf(user.username) }
+  if (!user.isStub() || !homeInstance || !homeUserId) return known
   const options = { requestId, timeoutMs: policy.lookupCallTimeoutMs }
   const told = await bus.request(lookUpByHomeId, { host: homeInstance, homeUserId }, options)
   const name = told.username ? baseUsername(told.username).toLowerCase() : known.name
