@@ -81,6 +81,7 @@ const elsewhere: [command: RegExp, file: string, evidence: string][] = [
   [/ restore monday/, 'deploy/test/backup.test.ts', "'restore'"],
   [/ encrypt$/, 'deploy/test/encrypt.test.ts', "'encrypt'"],
   [/ uploads move /, 'deploy/test/upload-store.test.ts', "'uploads', 'move'"],
+  [/ users delete /, 'deploy/test/command-line.test.ts', "'users', 'delete'"],
   [/receipts verify/, 'deploy/test/command-line.test.ts', "'receipts'"],
   [/^docker compose|roll\.sh/, 'test/containers/main.ts', 'restoreDrill'],
   [/^helm .*install/, 'deploy/test/helm-chart.test.ts', 'values'],

@@ -158,13 +158,15 @@ const editedFields = shapeOf(profileFieldNames, (name) => {
   return field.kind === 'text' ? editedValues.text(name, field.max, field.lines) : editedValues[field.kind](name)
 }) as ByKind<EditedValues>
 
+/** Contract: 3, homeUserId. */
+export const newHomeUserId = text('homeUserId')
+  .min(1, { error: 'homeUserId is required' })
+  .max(limits.homeUserIdMax, { error: `homeUserId must be at most ${limits.homeUserIdMax} characters` })
+
 /** Contract: 3, PATCH. Absent fields stay; an empty text clears. */
 export const profileBody = z.object({
   ...editedFields,
-  homeUserId: text('homeUserId')
-    .min(1, { error: 'homeUserId is required' })
-    .max(limits.homeUserIdMax, { error: `homeUserId must be at most ${limits.homeUserIdMax} characters` })
-    .optional(),
+  homeUserId: newHomeUserId.optional(),
   replicatedInstances: z
     .array(replicatedInstance)
     .max(limits.replicatedInstancesMax, { error: `replicatedInstances holds at most ${limits.replicatedInstancesMax}` })

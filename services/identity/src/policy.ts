@@ -26,6 +26,8 @@ export const policy = {
   homeCheckTimeoutMs: 10_000,
   /** Until the word of federation-fanout on a slow home arrives. */
   homeCallMarginMs: 2_000,
+  /** Of one account, of other users of its home. Contract: 7, Login repair. */
+  homeAnswersAudited: 10,
   /** federation-fanout has 10 s for the other instance. Contract: 3, PATCH, homeUserId; 7, reattach. */
   lookupCallTimeoutMs: 12_000,
   /** Session gateways gather for 0.5 s. Contract: 5, A user. */

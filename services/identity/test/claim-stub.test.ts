@@ -1,32 +1,12 @@
 import { expect } from 'chai'
 import { userCreated } from '@gatehouse/contracts'
 import type { User } from '@gatehouse/domain'
-import { OutboundFailure, type Outbound, type OutboundAnswer, type OutboundRequest } from '@gatehouse/outbound'
+import { OutboundFailure } from '@gatehouse/outbound'
 import { buildStub, buildUser, collectEvents, readUser } from './builders.ts'
+import { fakeHome } from './fake-home.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 
 const homePassword = 'the password at home'
-
-/** A home instance with the users erin and mallory. */
-function fakeHome() {
-  const home = {
-    asked: [] as string[],
-    passwords: { erin: homePassword, mallory: 'the password of mallory' } as Record<string, string>,
-    answer: undefined as (() => { status: number; body: string }) | undefined,
-    outbound: {
-      request: async (request: OutboundRequest): Promise<OutboundAnswer> => {
-        const { username, password } = JSON.parse(String(request.body)) as Record<'username' | 'password', string>
-        home.asked.push(username)
-        const isRight = home.passwords[username] === password
-        const usual = () => ({ status: isRight ? 200 : 401, body: '{"token":"at home"}' })
-        const { status, body } = (home.answer ?? usual)()
-        return { status, headers: {}, body: Buffer.from(body) }
-      },
-      [Symbol.asyncDispose]: async () => undefined,
-    } satisfies Outbound,
-  }
-  return home
-}
 
 /** Contract: 7, Registration over a stub. */
 describe('A stub', () => {
@@ -35,7 +15,10 @@ describe('A stub', () => {
   let stub: User
 
   beforeEach(async () => {
-    home = fakeHome()
+    home = fakeHome({
+      erin: { id: '42', password: homePassword },
+      mallory: { id: '66', password: 'the password of mallory' },
+    })
     identity = await startTestIdentity({ overrides: { outbound: home.outbound } })
     stub = await buildStub(identity, { username: 'erin@home.example', homeUserId: '42' })
   })
@@ -50,12 +33,13 @@ describe('A stub', () => {
     const { status, body } = await identity.call('POST', '/api/auth/login', { body: { username, password } })
     return [status, body['code'] ?? (body['user'] as { id: string }).id]
   }
+  const askedNames = () => home.logins().map(({ username }) => username)
   const isStub = async () => (await readUser(identity, stub.id)).isStub()
   const taken = [409, 'username_taken']
 
   it('is upgraded by the password of its home', async () => {
     expect(await register(homePassword)).to.deep.equal([200, stub.id])
-    expect(home.asked).to.deep.equal(['erin'])
+    expect(askedNames()).to.deep.equal(['erin'])
   })
 
   it('is not taken by who knows its homeUserId, and is where its home does not answer', async () => {
@@ -72,21 +56,63 @@ describe('A stub', () => {
 
   it('is not taken by another account of its home', async () => {
     expect(await register('the password of mallory', 'mallory@home.example')).to.deep.equal(taken)
-    expect(home.asked).to.deep.equal(['erin'])
+    expect(askedNames()).to.deep.equal(['erin'])
     expect(await isStub()).to.equal(true)
   })
 
+  it('is not taken under a name of another domain, and nothing is sent to its home', async () => {
+    const names = ['erin@good.example', 'erin@sub.home.example', 'erin@home.example.evil.test', 'erin@home.example.']
+    const claims = await Promise.all(names.map((name) => register(homePassword, name)))
+    home.answer = () => {
+      throw new OutboundFailure('unreachable', 'nobody answers')
+    }
+    claims.push(await register(homePassword, 'erin@good.example'))
+
+    expect(claims).to.deep.equal(Array(5).fill(taken))
+    expect([home.asked, identity.federation.asked]).to.deep.equal([[], []])
+    expect(await register(homePassword, ' ERIN@Home.Example ')).to.deep.equal([200, stub.id])
+  })
+
+  it('is not taken by who has its name at its home now', async () => {
+    home.users['erin'] = { id: '43', password: homePassword }
+
+    expect([await register(homePassword), await logIn(homePassword)]).to.deep.equal([
+      taken,
+      [401, 'invalid_credentials'],
+    ])
+    expect(await isStub()).to.equal(true)
+    home.users['erin'] = { id: '42', password: homePassword }
+    expect(await register(homePassword)).to.deep.equal([200, stub.id])
+  })
+
+  it('without a homeUserId gets the one that its home answers, whatever the claim says', async () => {
+    const idOf = async (id: string) => (await readUser(identity, id)).homeUserId
+    const [first, second] = [
+      await buildStub(identity, { username: 'mallory@home.example' }),
+      await buildStub(identity, { username: 'zoe@home.example' }),
+    ]
+    home.users['zoe'] = { id: '68', password: homePassword }
+    const claim = { username: second.username, password: homePassword, homeInstance: 'home.example', homeUserId: '99' }
+
+    const login = await logIn('the password of mallory', first.username)
+    const { status } = await identity.call('POST', '/api/auth/register', { body: claim })
+
+    expect([login, await idOf(first.id)]).to.deep.equal([[200, first.id], '66'])
+    expect([status, await idOf(second.id)]).to.deep.equal([200, '68'])
+  })
+
   it('is upgraded under the name that its home has for it', async () => {
-    home.passwords['erika'] = homePassword
+    home.users['erika'] = { id: '42', password: homePassword }
     identity.federation.user = { outcome: 'found', username: 'erika' }
 
     expect(await register(homePassword, 'erika@home.example')).to.deep.equal([200, stub.id])
-    expect(home.asked).to.deep.equal(['erika'])
+    expect(askedNames()).to.deep.equal(['erika'])
   })
 
   it('is not taken by who has its made-up name at its home', async () => {
     const unnamed = await buildStub(identity, { username: 'user_43@home.example', homeUserId: '43' })
-    home.passwords['user_43'] = 'the password of a stranger'
+    home.users['user_43'] = { id: '67', password: 'the password of a stranger' }
+    home.users['erin'] = { id: '43', password: homePassword }
     identity.federation.user = { outcome: 'found', username: 'erin' }
     const claim = { username: unnamed.username, password: 'the password of a stranger', homeInstance: 'home.example' }
 
@@ -116,7 +142,7 @@ describe('A stub', () => {
       ['unreachable', 401, 409],
     ])
     expect(await logIn(homePassword, unnamed.username)).to.deep.equal([200, unnamed.id])
-    expect(home.asked).to.deep.equal(['erin', 'erin', 'user_43', 'erin'])
+    expect(askedNames()).to.deep.equal(['erin', 'erin', 'user_43', 'erin'])
   })
 
   const noAnswers: [string, () => { status: number; body: string }][] = [
@@ -169,9 +195,10 @@ describe('A stub', () => {
 
   it('is asked for by the name without its suffix', async () => {
     const second = await buildStub(identity, { username: 'erin~1@home.example', homeUserId: '43' })
+    home.users['erin'] = { id: '43', password: homePassword }
 
     expect(await logIn(homePassword, second.username)).to.deep.equal([200, second.id])
-    expect(home.asked).to.deep.equal(['erin'])
+    expect(askedNames()).to.deep.equal(['erin'])
   })
 
   it('is not upgraded by a login while federated registration is closed', async () => {

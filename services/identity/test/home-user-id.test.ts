@@ -79,6 +79,19 @@ describe('PATCH homeUserId', () => {
     expect(identity.federation.asked.at(-1)).to.deep.equal({ host: 'home.example', homeUserId: `9${made}` })
   })
 
+  it('is confirmed by no home that the username does not name, and nothing is sent there', async () => {
+    const other = await buildUser(identity, { username: `fed_${made}@good.example`, homeInstance: 'home.example' })
+    identity.federation.user = { outcome: 'found', username: `fed_${made}` }
+    const asked = identity.federation.asked.length
+
+    const refused = await patch(`5${made}`, other)
+
+    expect([refused.status, refused.body['code']]).to.deep.equal([403, 'identity_unconfirmed'])
+    expect(identity.federation.asked).to.have.length(asked)
+    expect((await patch(`5${made}`)).status).to.equal(200)
+    expect(identity.federation.asked).to.have.length(asked + 1)
+  })
+
   it('belongs to one live account or stub of its home; other homes count their own', async () => {
     const homeUserId = `4${made}`
     const stub = await buildStub(identity, { homeUserId })

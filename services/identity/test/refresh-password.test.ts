@@ -6,37 +6,14 @@ import bcrypt from 'bcrypt'
 import { expect } from 'chai'
 import { checkHomeEpoch } from '@gatehouse/contracts'
 import { SignIn, type User } from '@gatehouse/domain'
-import { OutboundFailure, type Outbound, type OutboundAnswer, type OutboundRequest } from '@gatehouse/outbound'
+import { OutboundFailure } from '@gatehouse/outbound'
 import { buildUser, readUser } from './builders.ts'
+import { fakeHome } from './fake-home.ts'
 import { startTestIdentity, type TestResponse, type TestIdentity } from './harness.ts'
 import { testPasswordHash } from './quick-hasher.ts'
 
 const homePassword = 'the new one at home'
 const generic = { error: 'Invalid username or password', statusCode: 401, code: 'invalid_credentials' }
-
-/** A home instance with one password; `meanwhile` runs before it answers. */
-function fakeHome() {
-  const home = {
-    asked: [] as OutboundRequest[],
-    meanwhile: async () => undefined as unknown,
-    failure: undefined as OutboundFailure | undefined,
-    yes: '{"token":"at home"}',
-    asksForCode: false,
-    outbound: {
-      request: async (request: OutboundRequest): Promise<OutboundAnswer> => {
-        home.asked.push(request)
-        await home.meanwhile()
-        if (home.failure) throw home.failure
-        const { password } = JSON.parse(String(request.body)) as { password: string }
-        const asksForCode = home.asksForCode && password === homePassword
-        if (asksForCode) return { status: 401, headers: {}, body: Buffer.from('{"code":"second_factor_required"}') }
-        return { status: password === homePassword ? 200 : 401, headers: {}, body: Buffer.from(home.yes) }
-      },
-      [Symbol.asyncDispose]: async () => undefined,
-    } satisfies Outbound,
-  }
-  return home
-}
 
 describe('Login 5: the home instance decides when a federated password does not fit here', () => {
   let home: ReturnType<typeof fakeHome>
@@ -44,11 +21,10 @@ describe('Login 5: the home instance decides when a federated password does not 
   let user: User
 
   beforeEach(async () => {
-    home = fakeHome()
+    home = fakeHome({ ivy: { id: '77', password: homePassword } })
     identity = await startTestIdentity({ overrides: { outbound: home.outbound } })
     user = await buildUser(identity, {
-      username: 'ivy@home.example',
-      homeInstance: 'home.example',
+      ...{ username: 'ivy@home.example', homeInstance: 'home.example', homeUserId: '77' },
       passwordChangedAt: 5,
     })
   })
@@ -62,15 +38,16 @@ describe('Login 5: the home instance decides when a federated password does not 
 
   /** Contract: 3, Second factor. */
   it('says so where the home asks for a second factor, and does not hand a code to it', async () => {
-    home.asksForCode = true
+    home.answer = ({ password }) => ({
+      status: 401,
+      body: password === homePassword ? '{"code":"second_factor_required"}' : '{"code":"invalid_credentials"}',
+    })
     const body = { username: user.username, password: homePassword, code: '123456' }
 
     const refused = await identity.call('POST', '/api/auth/login', { body })
 
     expect([refused.status, refused.body['code']]).to.deep.equal([401, 'home_second_factor'])
-    expect(home.asked.map(({ body: sent }) => JSON.parse(String(sent)) as object)).to.deep.equal([
-      { username: 'ivy', password: homePassword },
-    ])
+    expect(home.logins()).to.deep.equal([{ username: 'ivy', password: homePassword }])
     const wrong = await logIn('wrong')
     expect([wrong.status, wrong.body]).to.deep.equal([401, generic])
     expect(await readUser(identity, user.id)).to.include({ passwordHash: testPasswordHash })
@@ -96,12 +73,14 @@ describe('Login 5: the home instance decides when a federated password does not 
     await logIn(homePassword)
 
     expect(home.asked[0]).to.include({ method: 'POST', url: 'https://home.example/api/auth/login', timeoutMs: 10_000 })
-    expect(JSON.parse(String(home.asked[0]!.body))).to.deep.equal({ username: 'ivy', password: homePassword })
+    expect(home.logins()).to.deep.equal([{ username: 'ivy', password: homePassword }])
   })
 
   it('rejects with the generic message when the home rejects or cannot be reached', async () => {
     const rejected = await logIn('wrong everywhere')
-    home.failure = new OutboundFailure('timeout', 'too slow')
+    home.answer = () => {
+      throw new OutboundFailure('timeout', 'too slow')
+    }
     const unreachable = await logIn(homePassword)
 
     for (const { status, body } of [rejected, unreachable]) expect([status, body]).to.deep.equal([401, generic])
@@ -109,8 +88,8 @@ describe('Login 5: the home instance decides when a federated password does not 
   })
 
   /** Contract: 7, Login repair. */
-  it('takes a 200 for a yes only as JSON with a token', async () => {
-    for (const yes of [
+  it('takes a 200 for a yes only as JSON with a token and the id of a user', async () => {
+    for (const body of [
       '',
       '<html>Welcome</html>',
       '{}',
@@ -119,10 +98,16 @@ describe('Login 5: the home instance decides when a federated password does not 
       '["token"]',
       'null',
       '"token"',
+      '{"token":"at home"}',
+      '{"token":"at home","user":null}',
+      '{"token":"at home","user":"77"}',
+      '{"token":"at home","user":{}}',
+      '{"token":"at home","user":{"id":null}}',
+      '{"token":"","user":{"id":"77"}}',
     ]) {
-      home.yes = yes
-      const { status, body } = await logIn(homePassword)
-      expect([yes, status, body]).to.deep.equal([yes, 401, generic])
+      home.answer = () => ({ status: 200, body })
+      const refused = await logIn(homePassword)
+      expect([body, refused.status, refused.body]).to.deep.equal([body, 401, generic])
     }
     expect(identity.federation.asked).to.deep.equal([])
   })
@@ -221,7 +206,7 @@ describe('Login 5: over the network', () => {
     const asked: unknown[] = []
     const server = createServer((request, response) => {
       asked.push([request.method, request.url, request.headers.host, request.headers['content-type']])
-      request.resume().on('end', () => response.writeHead(200).end('{"token":"x"}'))
+      request.resume().on('end', () => response.writeHead(200).end('{"token":"x","user":{"id":"1"}}'))
     }).listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
@@ -245,12 +230,14 @@ describe('Login 5: over the network', () => {
     await using identity = await startTestIdentity({ config: { reach: { allowPrivate: [], resolve: {} } } })
     const homes = ['127.0.0.1', '2130706433', '0x7f.1', 'localhost', '169.254.169.254', '..', '-', '_.', 'a..b']
 
-    for (const [index, homeInstance] of homes.entries()) {
-      const { username } = await buildUser(identity, { username: `joe@h${index}`, homeInstance })
+    for (const homeInstance of homes) {
+      const { username } = await buildUser(identity, { username: `joe@${homeInstance}`, homeInstance })
       const { status, body } = await identity.call('POST', '/api/auth/login', {
         body: { username, password: homePassword },
       })
       expect([homeInstance, status, body]).to.deep.equal([homeInstance, 401, generic])
     }
+    const tried = identity.logLines.filter(({ msg }) => msg === 'home instance unreachable at login')
+    expect(tried.map(({ homeInstance }) => homeInstance)).to.deep.equal(homes)
   })
 })

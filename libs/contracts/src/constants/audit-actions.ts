@@ -4,6 +4,7 @@ export const auditActions = [
   ...['user.deleted', 'user.password-reset', 'user.promoted', 'user.demoted', 'user.created', 'user.sessions-ended'],
   ...['user.recovery-link-created', 'user.recovered', 'user.suspended', 'user.unsuspended'],
   ...['user.second-factor-removed', 'user.second-factor-blocked', 'user.passkey-cloned'],
+  'user.home-answer-refused',
   'instance.imported',
   ...['invite.created', 'invite.changed', 'invite.revoked', 'invite.reinstated', 'invite.deleted'],
   ...['peer.initiated', 'peer.initiation-refused', 'peer.revoked', 'peer.reset', 'peer.forgotten'],

@@ -1,4 +1,5 @@
 import * as limits from './limits.ts'
+import { normalizeHost } from './origins.ts'
 
 const localPattern = /^[a-z0-9_]+$/
 /** Of a stub whose name was taken. Contract: 7, stubs. */
@@ -34,6 +35,12 @@ export function parseFederatedUsername(username: string): { baseName: string; do
   const at = username.indexOf('@')
   if (at < 0) return { baseName: username, domain: null }
   return { baseName: username.slice(0, at), domain: username.slice(at + 1) }
+}
+
+/** Whether the username names that host as its home, both in lower case and without port. Contract: 7, Login repair. */
+export function isNameOfHost(username: string, host: string): boolean {
+  const { domain } = parseFederatedUsername(username)
+  return domain !== null && domain !== '' && normalizeHost(domain) === normalizeHost(host)
 }
 
 /** Spec: Login 5. */

@@ -100,6 +100,11 @@ export class User extends UserSchema.class {
     return this.isLocal() && !this.federationHomeOrphaned && !this.isStub()
   }
 
+  /** Whether the account may be that user's at home: it holds this id, or none. Contract: 7, Login repair. */
+  fitsHomeUserId(homeUserId: string): boolean {
+    return (this.homeUserId ?? homeUserId) === homeUserId
+  }
+
   /** Contract: 7, detached accounts. */
   detachFromHome(): void {
     if (this.isLocal() || this.isStub() || this.isDeleted) throw new Error('only a live replica can be detached')

@@ -1,20 +1,30 @@
 import { checkHomeEpoch } from '@gatehouse/contracts'
+import type { User } from '@gatehouse/domain'
 import { OutboundFailure, type OutboundAnswer } from '@gatehouse/outbound'
 import { requestIdHeader } from '@gatehouse/service-kit'
 import { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
+import { judgeHomeUserId } from './judge-home-user-id.ts'
 
 export type AskDeps = OperationContext & Pick<Deps, 'outbound' | 'config' | 'bus'>
 
 /** `second_factor`: the password is right. `no_answer`: nothing that is a yes or a no. */
-type HomeVerdict = 'confirmed' | 'refused' | 'second_factor' | 'no_answer'
+type NotConfirmed = { verdict: 'refused' | 'second_factor' | 'no_answer' }
 
-type Asked = { homeInstance: string; username: string; password: string; requestId: string | undefined }
+/** `homeUserId`: that of the account, which it may not hold yet. */
+type HomeAnswer = NotConfirmed | { verdict: 'confirmed'; homeUserId: string }
 
-/** Both questions share the ten seconds. Throws `Unavailable`. docs/decisions/login-repair.md. */
-export async function askHome(deps: AskDeps, asked: Asked): Promise<HomeVerdict> {
-  const { homeInstance, username, password, requestId } = asked
+/** `username`: what `findNameAtHome` gave. */
+type Asked = { account: User; username: string; password: string; requestId: string | undefined }
+
+/**
+ * Whether the password is that of the account's user at home. Both questions share the ten seconds. Throws `Unavailable`.
+ * docs/decisions/login-repair.md.
+ */
+export async function askHome(deps: AskDeps, asked: Asked): Promise<HomeAnswer> {
+  const { account, username, password, requestId } = asked
+  const homeInstance = account.homeInstance ?? ''
   const { outbound, log, config, clock } = deps
   const endsAt = clock.now() + policy.homeCheckTimeoutMs
   try {
@@ -26,39 +36,50 @@ export async function askHome(deps: AskDeps, asked: Asked): Promise<HomeVerdict>
       timeoutMs: policy.homeCheckTimeoutMs,
     })
     // Its code is not asked for here: with it, this instance could log in there. docs/decisions/second-factor.md.
-    if (answer.status === 401 && fits(secondFactorRequired, answer)) return 'second_factor'
-    if (answer.status === 401 || answer.status === 403) return 'refused'
+    if (answer.status === 401 && read(secondFactorRequired, answer)) return { verdict: 'second_factor' }
+    if (answer.status === 401 || answer.status === 403) return { verdict: 'refused' }
     const left = Math.min(endsAt - clock.now(), policy.homeCheckTimeoutMs)
     // Any web server may answer 200.
-    if (answer.status !== 200 || !fits(credentials, answer) || left <= 0) return 'no_answer'
-    return await judgeInstance(deps, { host: homeInstance, requestId, timeoutMs: left })
+    const signedIn = answer.status === 200 ? read(credentials, answer) : undefined
+    if (!signedIn || left <= 0) return { verdict: 'no_answer' }
+    const unrecognized = await judgeInstance(deps, { host: homeInstance, requestId, timeoutMs: left })
+    if (unrecognized) return unrecognized
+    const homeUserId = await judgeHomeUserId(deps, { account, answered: signedIn.user.id, requestId })
+    return homeUserId === null ? { verdict: 'refused' } : { verdict: 'confirmed', homeUserId }
   } catch (error) {
     if (!(error instanceof OutboundFailure)) throw error
     log.warn({ homeInstance, requestId, reason: error.kind }, 'home instance unreachable at login')
-    return 'no_answer'
+    return { verdict: 'no_answer' }
   }
 }
 
-const credentials = z.object({ token: z.string().min(1) })
+/** Existing instances always name the user. An id of another type is one of somebody else. */
+const credentials = z.object({
+  token: z.string().min(1),
+  user: z.object({ id: z.unknown().refine((id) => id !== undefined && id !== null) }),
+})
 const secondFactorRequired = z.object({ code: z.literal('second_factor_required') })
 
-function fits(schema: z.ZodType, { body }: OutboundAnswer): boolean {
+function read<T>(schema: z.ZodType<T>, { body }: OutboundAnswer): T | undefined {
   try {
-    return schema.safeParse(JSON.parse(body.toString('utf8'))).success
+    return schema.safeParse(JSON.parse(body.toString('utf8'))).data
   } catch {
-    return false
+    return undefined
   }
 }
 
 type Question = { host: string; requestId: string | undefined; timeoutMs: number }
 
-/** Throws `Unavailable` where nobody can be asked: the password may be right. */
-async function judgeInstance({ bus, log }: AskDeps, { host, requestId, timeoutMs }: Question): Promise<HomeVerdict> {
+/** Undefined where nothing speaks against it. Throws `Unavailable` where nobody can be asked: the password may be right. */
+async function judgeInstance(
+  { bus, log }: AskDeps,
+  { host, requestId, timeoutMs }: Question,
+): Promise<NotConfirmed | undefined> {
   const options = { requestId, timeoutMs: timeoutMs + policy.homeCallMarginMs }
   const { outcome } = await bus.request(checkHomeEpoch, { host, timeoutMs }, options)
-  if (outcome === 'same' || outcome === 'unknown') return 'confirmed'
+  if (outcome === 'same' || outcome === 'unknown') return undefined
   log.warn({ homeInstance: host, requestId, outcome }, 'home instance not recognized at login')
-  return outcome === 'changed' ? 'refused' : 'no_answer'
+  return { verdict: outcome === 'changed' ? 'refused' : 'no_answer' }
 }
 
 /** Plain http is for instances in FEDERATION_RESOLVE, while this one is served over http too. */

@@ -2,8 +2,9 @@ import { fitsHash } from '@gatehouse/contracts'
 import { transaction } from '@gatehouse/database'
 import { User, accountStateOf } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
-import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
+import { LockMode } from '@mikro-orm/postgresql'
 import type { Deps, OperationContext } from '../../deps.ts'
+import { changeUser, recordProfileChange, refuseViolation } from '../change-account.ts'
 import { pickAvatarColor } from '../registration/insert-account.ts'
 import { checkFederatedRegistrationOpen, findNameAtHome, upgradeStub } from '../registration/register-federated.ts'
 import { askHome, type AskDeps } from './ask-home.ts'
@@ -13,47 +14,58 @@ export type RefreshDeps = AskDeps & Pick<Deps, 'hasher'>
 type Attempt = { password: string; address: string; requestId?: string | undefined }
 
 /**
- * Replaces the local hash when the home instance confirms the password, and upgrades a stub. Tokens stay valid. Returns
- * the hash that the password fits. Throws `Unavailable`. Spec: Login 5; Contract: 7, Registration over a stub.
+ * Replaces the local hash when the home instance confirms the password, and upgrades a stub. An account without homeUserId
+ * learns it. Tokens stay valid. Returns the hash that the password fits. Throws `Unavailable`. Spec: Login 5; Contract: 7,
+ * Login repair, Registration over a stub.
  */
 export async function refreshPasswordFromHome(deps: RefreshDeps, user: User, attempt: Attempt): Promise<string> {
   const { password, address, requestId } = attempt
   // bcrypt ignores what exceeds its limit.
   if (!fitsHash(password)) throw refuse.invalid_credentials()
-  const homeInstance = user.homeInstance ?? ''
-  const { outcome, name: username } = await findNameAtHome(deps, user, requestId)
+  const claim = { account: user, claimedName: user.username, requestId }
+  const { outcome, name: username } = await findNameAtHome(deps, claim)
   // Another account may have the name.
   if (outcome === 'not_found' || outcome === 'unreachable') throw refuse.invalid_credentials()
-  const verdict = await askHome(deps, { homeInstance, username, password, requestId })
-  if (verdict === 'second_factor') throw refuse.home_second_factor()
-  if (verdict !== 'confirmed') throw refuse.invalid_credentials()
+  const answer = await askHome(deps, { account: user, username, password, requestId })
+  if (answer.verdict === 'second_factor') throw refuse.home_second_factor()
+  if (answer.verdict !== 'confirmed') throw refuse.invalid_credentials()
   if (user.isStub()) await checkFederatedRegistrationOpen(deps)
 
   const freshHash = await deps.hasher.hash(password, address)
   const replace = user.isStub() ? upgradeAtLogin : replaceHash
-  const isReplaced = await replace(deps, user, { freshHash, requestId })
+  const replacing = replace(deps, user, { freshHash, homeUserId: answer.homeUserId, requestId })
+  const isReplaced = await refuseViolation(replacing, 'users_identity_unique', refuse.invalid_credentials)
   if (!isReplaced) return await reverify(deps, user.id, attempt)
-  deps.log.info({ userId: user.id, homeInstance, requestId }, 'password hash refreshed from home')
+  deps.log.info({ userId: user.id, homeInstance: user.homeInstance, requestId }, 'password hash refreshed from home')
   return freshHash
 }
 
-type Replacement = { freshHash: string; requestId: string | undefined }
+type Replacement = { freshHash: string; homeUserId: string; requestId: string | undefined }
 
-/** A password change that committed meanwhile stays. */
-async function replaceHash({ orm }: OperationContext, user: User, { freshHash }: Replacement): Promise<boolean> {
-  const unchanged = { id: user.id, passwordHash: user.passwordHash, isDeleted: false }
-  const replace = async (em: EntityManager) => await em.nativeUpdate(User, unchanged, { passwordHash: freshHash })
-  return (await transaction(orm, replace, { accountId: user.id })) === 1
+/** What committed meanwhile stays: a change of the password, a detachment from the home, another homeUserId. */
+async function replaceHash(deps: OperationContext, asked: User, replacement: Replacement): Promise<boolean> {
+  const { freshHash, homeUserId, requestId } = replacement
+  const isReplaced = await changeUser(deps, asked.id, async (user, em) => {
+    const isUnchanged = user?.passwordHash === asked.passwordHash && user.homeInstance === asked.homeInstance
+    if (!user || !isUnchanged || user.isDeleted || !user.fitsHomeUserId(homeUserId)) return false
+    const changed = user.homeUserId === homeUserId ? [] : ['homeUserId']
+    Object.assign(user, { passwordHash: freshHash, homeUserId })
+    if (changed.length > 0) await recordProfileChange(em, deps, { user, changed, requestId })
+    return true
+  })
+  deps.afterCommit.publishEvents()
+  return isReplaced
 }
 
 /** False: another login or registration was first. */
-async function upgradeAtLogin(deps: RefreshDeps, { id }: User, { freshHash, requestId }: Replacement) {
+async function upgradeAtLogin(deps: RefreshDeps, { id }: User, replacement: Replacement) {
+  const { freshHash, homeUserId, requestId } = replacement
   const avatarColor = pickAvatarColor(deps, null)
   const upgraded = await transaction(deps.orm, async (em) => {
     const stub = await em.findOne(User, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE })
-    if (!stub?.isStub() || stub.isDeleted) return null
+    if (!stub?.isStub() || stub.isDeleted || !stub.fitsHomeUserId(homeUserId)) return null
     const { username } = stub
-    const given = { username, passwordHash: freshHash, homeUserId: null, displayName: null, avatarColor, requestId }
+    const given = { username, passwordHash: freshHash, homeUserId, displayName: null, avatarColor, requestId }
     return (await upgradeStub(deps, em, { stub, given })).user
   })
   if (upgraded) await deps.afterCommit.invalidateCache(accountStateOf(upgraded))

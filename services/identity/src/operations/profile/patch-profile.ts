@@ -1,5 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
-import { baseUsername, homeFields, lookUpByHomeId, normalizeOrigin, type ProfileBody } from '@gatehouse/contracts'
+import {
+  baseUsername,
+  homeFields,
+  isNameOfHost,
+  lookUpByHomeId,
+  normalizeOrigin,
+  type ProfileBody,
+} from '@gatehouse/contracts'
 import { takeShared } from '@gatehouse/database'
 import { User, type ReplicatedInstance } from '@gatehouse/domain'
 import { invalidInput, rateLimited, refuse } from '@gatehouse/runtime'
@@ -72,13 +79,14 @@ function normalizeInstances(submitted: readonly ReplicatedInstance[], isHttpAllo
 type NewIdentity = { userId: string; homeUserId: string; requestId: string | undefined }
 type Identity = { homeInstance: string; homeUserId: string }
 
-/** An active peer must confirm that the id belongs to the base name. Contract: 3, PATCH, Writes of one's own. */
+/** An active peer must confirm that the id belongs to the base name. Contract: 3, homeUserId, Writes of one's own. */
 async function checkNewIdentity({ orm, bus, clock }: ProfileDeps, { userId, homeUserId, requestId }: NewIdentity) {
   const em = orm.em.fork()
   const user = await em.findOne(User, { id: userId, isDeleted: false })
   if (!user) throw refuse.account_deleted()
   const identity = requireOwnIdentity(user, homeUserId)
   if (user.homeUserId === homeUserId) return
+  if (!isNameOfHost(user.username, identity.homeInstance)) throw refuse.identity_unconfirmed()
   const limit = { limit: policy.newIdentities, key: userId, now: clock.now() }
   const { remaining, retryAfter } = await takeShared(em, limit)
   if (remaining < 0) throw rateLimited(retryAfter)

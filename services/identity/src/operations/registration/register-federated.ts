@@ -3,6 +3,7 @@ import {
   handleOf,
   isFederatedUsername,
   isHost,
+  isNameOfHost,
   lookUpByHomeId,
   normalizeUsername,
   registeredIdentity,
@@ -34,11 +35,11 @@ export async function registerFederated(deps: RegistrationDeps & AskDeps, regist
   let stub = await findStub(deps.orm.em.fork(), identity)
   let account: FederatedAccount | undefined
   for (;;) {
-    if (stub) await requireOwner(deps, stub, registration)
+    const claim = { ...registration, username: identity.username }
+    const judged = stub ? await requireOwner(deps, stub, claim) : undefined
     const given = (account ??= { ...identity, ...(await readRegistration(deps, registration)) })
-    const judgedId = stub?.id
     const register = async (em: EntityManager) => {
-      const done = await insertOrUpgrade(deps, em, { given, judgedId })
+      const done = await insertOrUpgrade(deps, em, { given, judged })
       if (!('created' in done)) return done
       const facts = { userId: done.user.id, at: done.issuedAt, client: registration.client }
       await recordSignIn(em, { ...facts, method: 'registration' })
@@ -79,14 +80,21 @@ async function findStub(em: EntityManager, identity: FederatedIdentity): Promise
   return found
 }
 
-type Judged = { given: FederatedAccount; judgedId: string | undefined }
+/** `homeUserId`: what the home answered, null where it gave no answer. */
+type Judged = { stubId: string; homeUserId: string | null }
+
+type Attempt = { given: FederatedAccount; judged: Judged | undefined }
 
 /** An advisory lock serializes registrations of one identity. Returns a stub that came meanwhile, which has to be judged. */
-async function insertOrUpgrade(deps: OperationContext, em: EntityManager, { given, judgedId }: Judged) {
+async function insertOrUpgrade(deps: OperationContext, em: EntityManager, { given, judged }: Attempt) {
   const identityName = `${given.homeInstance}/${baseUsername(given.username)}`
   await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [identityName])
   const stub = await findStub(em, given)
-  if (stub) return stub.id === judgedId ? await upgradeStub(deps, em, { stub, given }) : stub
+  if (stub) {
+    if (stub.id !== judged?.stubId) return stub
+    const homeUserId = judged.homeUserId ?? given.homeUserId
+    return await upgradeStub(deps, em, { stub, given: { ...given, homeUserId } })
+  }
   const { homeInstance, homeUserId, ...account } = given
   const user = await insertAccount(deps, em, { ...account, home: { homeInstance, homeUserId } })
   return { user, created: true, issuedAt: user.createdAt.getTime() }
@@ -102,35 +110,41 @@ async function retryOnConflict<T>(attempt: () => Promise<T>): Promise<T> {
   return await refuseViolation(named, 'users_identity_unique', refuse.federated_account_exists)
 }
 
-type Claim = { password: string; requestId?: string | undefined }
+type Claim = { username: string; password: string; requestId?: string | undefined }
 
 /**
  * A homeUserId is public: the home of a stub is asked for the password. Where it gives no answer the setting decides.
  * Throws username_taken, `Unavailable`. Contract: 7, Registration over a stub.
  */
-async function requireOwner(deps: AskDeps, stub: User, claim: Claim): Promise<void> {
-  const { password, requestId } = claim
-  const { outcome, name: username } = await findNameAtHome(deps, stub, requestId)
+async function requireOwner(deps: AskDeps, stub: User, claim: Claim): Promise<Judged> {
+  const { username: claimedName, password, requestId } = claim
+  const { outcome, name: username } = await findNameAtHome(deps, { account: stub, claimedName, requestId })
   if (outcome === 'not_found') throw refuse.username_taken()
-  const verdict = await askHome(deps, { homeInstance: stub.homeInstance ?? '', username, password, requestId })
+  const answer = await askHome(deps, { account: stub, username, password, requestId })
+  const { verdict } = answer
   deps.log.info({ userId: stub.id, homeInstance: stub.homeInstance, verdict, requestId }, 'stub claimed')
-  if (verdict === 'confirmed') return
+  if (verdict === 'confirmed') return { stubId: stub.id, homeUserId: answer.homeUserId }
   const isRefused = verdict !== 'no_answer' || (await loadSettings(deps.orm.em)).stubUpgradesNeedProof
   if (isRefused) throw refuse.username_taken()
+  return { stubId: stub.id, homeUserId: null }
 }
 
+type NameClaim = { account: User; claimedName: string; requestId?: string | undefined }
+
 /**
- * A stub's own name may be made up, or another account's by now; that of the claim is the claimant's. `outcome`: whether
- * the home told it, which is asked for stubs alone. Throws `Unavailable`.
+ * Under which name the home may be asked for the password. A stub's own name may be made up, or another account's by now;
+ * that of the claim is the claimant's. `outcome`: whether the home told it, which is asked for stubs alone. `not_found`, and
+ * nothing is sent, where the claimed name has another domain. Throws `Unavailable`. Contract: 7, Login repair.
  */
-export async function findNameAtHome({ bus }: AskDeps, user: User, requestId?: string) {
-  const { homeInstance, homeUserId } = user
-  const known = { outcome: 'no_peer' as const, name: handleOf(user.username) }
-  if (!user.isStub() || !homeInstance || !homeUserId) return known
+export async function findNameAtHome({ bus }: AskDeps, { account, claimedName, requestId }: NameClaim) {
+  const { homeInstance, homeUserId } = account
+  const name = handleOf(account.username)
+  if (!homeInstance || !isNameOfHost(claimedName, homeInstance)) return { outcome: 'not_found' as const, name }
+  const known = { outcome: 'no_peer' as const, name }
+  if (!account.isStub() || !homeUserId) return known
   const options = { requestId, timeoutMs: policy.lookupCallTimeoutMs }
   const told = await bus.request(lookUpByHomeId, { host: homeInstance, homeUserId }, options)
-  const name = told.username ? baseUsername(told.username).toLowerCase() : known.name
-  return { outcome: told.outcome, name }
+  return { outcome: told.outcome, name: told.username ? baseUsername(told.username).toLowerCase() : name }
 }
 
 type Upgrade = { stub: User; given: StubUpgrade & { requestId: string | undefined } }

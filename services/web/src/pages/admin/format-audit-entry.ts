@@ -17,6 +17,7 @@ const actionTexts: Readonly<Record<AuditAction, Text>> = {
   'user.unsuspended': '{actor} unsuspended the user {target}',
   'user.second-factor-removed': '{actor} removed the second factor of the user {target}',
   'user.passkey-cloned': 'A copy of a passkey of {actor} was refused',
+  'user.home-answer-refused': 'A password for {actor} was refused: its home instance answered for another user',
   'user.second-factor-blocked': '{actor} entered too many wrong codes of a second factor',
   'instance.imported': '{actor} imported another instance’s data',
   'invite.created': '{actor} created the invite {target}',
@@ -77,6 +78,8 @@ const details: Readonly<Record<string, { label: Text; values: Readonly<Record<st
   stubUpgradesNeedProof: { label: 'Ask for a proof before a known user gets an account', values: yesOrNo },
   status: { label: 'Status', values: { active: 'active', pending: 'pending', unreachable: 'unreachable' } },
   reason: { label: 'Reason', values: {} },
+  homeUserId: { label: 'Id at home', values: {} },
+  answeredId: { label: 'Id in the answer', values: {} },
   direction: { label: 'Asked by', values: { inbound: 'the other instance', outbound: 'a user of this instance' } },
 }
 
