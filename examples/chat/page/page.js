@@ -39,7 +39,9 @@ async function call(method, path, body) {
   })
   const answer = await response.json().catch(() => ({}))
   if (response.ok) return answer
-  if (response.status === 401 && token && token === localStorage.getItem(tokenKey)) endSession(sessionEnds[4004])
+  // The body of a proxy's 401 does not say so, and ends no session.
+  const isRefused = response.status === 401 && answer.statusCode === 401
+  if (isRefused && token && token === localStorage.getItem(tokenKey)) endSession(sessionEnds[4004])
   throw new CallFailed(response.status, answer.message ?? answer.error ?? 'This did not work.')
 }
 
