@@ -1,10 +1,31 @@
+import { once } from 'node:events'
+import { createReadStream } from 'node:fs'
+import { createServer } from 'node:http'
+import { extname, join } from 'node:path'
 import { answered, launchChromium, startNats, type LocalServer } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import type { Browser, Page, WebSocketRoute } from 'playwright-core'
+import { dataFolder } from '../../tools/setup/project.js'
 import * as actions from './actions.ts'
 import { postJson, startInstance, type Instance } from './start-instance.ts'
 
 const password = 'a long password'
+
+type ProxyAnswer = readonly [status: number, type: string, body: string]
+const proxyAnswers: readonly ProxyAnswer[] = [
+  [404, 'text/plain', '404 page not found'],
+  [403, 'text/html', '<h1>Forbidden</h1>'],
+  [401, 'text/html', '<h1>Unauthorized</h1>'],
+  [404, 'application/json', '{"message":"no Route matched"}'],
+  [200, 'text/html', '<h1>Sign in</h1>'],
+  [302, 'text/html', ''],
+]
+const fileTypes: Readonly<Record<string, string>> = {
+  '.html': 'text/html',
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+  '.svg': 'image/svg+xml',
+}
 
 describe('outages in the browser', function () {
   this.timeout(120_000)
@@ -113,6 +134,31 @@ describe('outages in the browser', function () {
     await Promise.all([page.context().close(), other.context().close()])
   })
 
+  it('with a proxy that answers in place of the instance keep the session of a reloaded tab, which connects by itself', async () => {
+    const page = await actions.openPage(browser, instance, '/login')
+    await actions.logIn(page, { username: 'grace', password })
+    await actions.waitForHomePage(page)
+    const token = await page.evaluate(() => localStorage.getItem('service_token'))
+    await instance.stop()
+    {
+      await using proxy = await startProxy()
+      for (const answer of proxyAnswers) {
+        proxy.answer = answer
+        await page.reload()
+        await actions.waitForText(page, 'This instance gives no answer at the moment. Reconnecting…')
+        expect(await page.evaluate(() => localStorage.getItem('service_token')))
+          .to.equal(token)
+          .and.be.a('string')
+        expect(new URL(page.url()).pathname).to.equal('/channels/@me')
+      }
+    }
+    await instance.start()
+
+    await actions.waitForHomePage(page)
+    await connected(page)
+    await page.context().close()
+  })
+
   it('that ends the session leads to the login, which says so, and back to the profile with what was typed', async () => {
     const page = await actions.openPage(browser, instance, '/login')
     await edit(page, 'Grace revoked')
@@ -151,6 +197,29 @@ describe('outages in the browser', function () {
     expect(await page.getByText('What you were entering').count()).to.equal(0)
     await page.context().close()
   })
+
+  /** In the place of the instance: it has the files of the web app, and answers all of the API alike. */
+  async function startProxy() {
+    const folder = join(dataFolder(), 'web')
+    const current = { answer: proxyAnswers[0]! }
+    const server = createServer(({ url = '/' }, response) => {
+      if (/^\/(api|ws)\b/.test(url)) {
+        const [status, type, body] = current.answer
+        return void response.writeHead(status, { 'content-type': type, location: '/portal' }).end(body)
+      }
+      const file = extname(url) ? url : '/index.html'
+      const type = fileTypes[extname(file)] ?? 'application/octet-stream'
+      response.writeHead(200, { 'content-type': type })
+      createReadStream(join(folder, file)).pipe(response)
+    })
+    server.listen(instance.port, '127.0.0.1')
+    await once(server, 'listening')
+    const close = async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    }
+    return Object.assign(current, { [Symbol.asyncDispose]: close })
+  }
 
   async function endSessions(): Promise<void> {
     await answered(postJson(instance, `/api/admin/users/${userId}/sessions/end`, {}, adminToken))

@@ -63,6 +63,7 @@ describe('A change of the contract', function () {
       "const found = await Promise.allSettled(ids.map((id) => client.call('getUser', { params: { id }, signal })))",
       "act: (client, { id }) => client.call('deleteInvite', { params: { id } }),",
       "act={() => client.call('setRole', { params: { id: user.id }, body: { isAdmin: promote } })}",
+      "verifyPassword: 'valid',",
       "const { valid } = await api.call('verifyPassword', { body: { password }, ...options })",
       '[closeCodes.passwordReset]: {',
     ])

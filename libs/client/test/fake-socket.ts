@@ -6,13 +6,17 @@ export type FakeSocket = Socket & {
   closed: boolean
   serverAccepts(): void
   serverSends(frame: object | string): void
+  /** As the server does: before `ready` an error comes first. */
   serverCloses(code: number): void
+  /** Nothing of the server came before. */
+  breaks(code?: number): void
 }
 
 /** Sockets whose server side the test controls. */
 export function createFakeSockets(): { openSocket: OpenSocket; opened: FakeSocket[]; last(): FakeSocket } {
   const opened: FakeSocket[] = []
   const openSocket: OpenSocket = (url) => {
+    let isReady = false
     const socket: FakeSocket = {
       url,
       sent: [],
@@ -24,8 +28,15 @@ export function createFakeSockets(): { openSocket: OpenSocket; opened: FakeSocke
       send: (text) => void socket.sent.push(JSON.parse(text)),
       close: () => void (socket.closed = true),
       serverAccepts: () => socket.onopen?.(),
-      serverSends: (frame) => socket.onmessage?.({ data: typeof frame === 'string' ? frame : JSON.stringify(frame) }),
-      serverCloses: (code) => socket.onclose?.({ code, reason: '' }),
+      serverSends: (frame) => {
+        isReady ||= (frame as { type?: string }).type === 'ready'
+        socket.onmessage?.({ data: typeof frame === 'string' ? frame : JSON.stringify(frame) })
+      },
+      serverCloses: (code) => {
+        if (!isReady) socket.serverSends({ type: 'error', message: 'The end', code: 'the_end' })
+        socket.onclose?.({ code, reason: '' })
+      },
+      breaks: (code = 1006) => socket.onclose?.({ code, reason: '' }),
     }
     opened.push(socket)
     return socket

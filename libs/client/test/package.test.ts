@@ -36,7 +36,9 @@ const client = createClient({
     removeItem: (key) => stored.delete(key),
   },
   fetch: async (url, { method, body }) => {
-    if (method + ' ' + url !== 'POST https://home.example/api/auth/login') return new Response('{}', { status: 404 })
+    if (method + ' ' + url !== 'POST https://home.example/api/auth/login') {
+      return new Response('{"error":"Not found","statusCode":404}', { status: 404 })
+    }
     return new Response(JSON.parse(body).username === 'alice' ? '${signedIn}' : '{}')
   },
   openSocket: () => ({ send() {}, close() {} }),
@@ -119,8 +121,8 @@ describe('The packed client', function () {
   })
   after(() => rm(folder, { recursive: true, force: true }))
 
-  it('stays under 11 kB gzipped, and loads nothing else', async () => {
-    expect(gzipBytes['index.js']).to.be.within(5_000, 10_999)
+  it('stays under 11.25 kB gzipped, and loads nothing else', async () => {
+    expect(gzipBytes['index.js']).to.be.within(5_000, 11_249)
     expect(gzipBytes['identity.js']).to.be.within(300, 1_200)
     expect(gzipBytes['registration.js']).to.be.within(300, 1_200)
     expect(gzipBytes['routes.js']).to.be.within(300, 900)

@@ -179,15 +179,6 @@ describe('the API client', () => {
     expect(clock.pending()).to.equal(0)
   })
 
-  it('does not break on answers that are no JSON', async () => {
-    const { api, network } = buildApi()
-    network.answer(me, { status: 502, body: '<html>' })
-    expect(await failureOf(api.call('getSelf'))).to.include({ name: 'ApiError', status: 502 })
-
-    network.answer(me, { status: 200, body: '<html>' })
-    expect(await failureOf(api.call('getSelf'))).to.include({ name: 'ApiError', status: 200 })
-  })
-
   it('reports a refused token, but not refused credentials', async () => {
     const { api, network, refused } = buildApi()
     network.answer(me, { status: 401, body: { error: 'Invalid token' } })
@@ -219,7 +210,8 @@ describe('the API client', () => {
       token: () => 't',
       fetch: async (_, init) => {
         fetched.signal = init.signal ?? undefined
-        return new Response(new ReadableStream({ start: (controller) => void (parts = controller) }), { status: 200 })
+        const body = new ReadableStream<Uint8Array>({ start: (controller) => void (parts = controller) })
+        return new Response(body, { headers: { 'content-type': 'application/zip' } })
       },
     })
     const progress: number[] = []
@@ -297,6 +289,23 @@ describe('the API client', () => {
       expect((await read).status).to.equal(200)
       expect(write).to.include({ status: 503, message: 'away', requestId: 'r' })
       expect(network.sent.map(({ method }) => method)).to.deep.equal(['GET', 'GET', 'GET', 'POST'])
+    })
+
+    it('gives the status of a refusal in a form of its own, which ends nothing', async () => {
+      const { api, network, refused } = buildApi()
+      network.answer(`GET ${home}/api/chat/a`, { status: 422, body: { detail: 'too long' } })
+      network.answer(`GET ${home}/api/chat/b`, { status: 401, body: '<html>' })
+      network.answer(`GET ${home}/api/chat/c`, {
+        status: 401,
+        body: { error: 'x', statusCode: 403, code: 'invalid_token' },
+      })
+
+      const paths = ['/api/chat/a', '/api/chat/b', '/api/chat/c'] as const
+      const failures = await Promise.all(paths.map((path) => failureOf(api.fetch(path))))
+
+      expect(failures.map((failure) => (failure as ApiError).status)).to.deep.equal([422, 401, 401])
+      expect(failures[0]).to.deep.include({ fields: { detail: 'too long' } })
+      expect(refused).to.deep.equal([])
     })
 
     it('ends the session for a 401 about the token, not for one of an upstream', async () => {

@@ -31,37 +31,66 @@ const responseTimeoutMs = 30_000
 const uploadTimeoutMs = 120_000
 const repetitions = 2
 
-/** All throw RateLimited, ApiError, NetworkFailure (also after 30 s, 120 s for uploads) or AbortError. Contract: 1. */
+/** A field that the reply has, where the library reads one: without it the answer is a foreign one. */
+const replyFields: { readonly [N in keyof Endpoints]?: keyof Endpoints[N]['reply'] & string } = {
+  register: 'token',
+  login: 'token',
+  recover: 'token',
+  logInByPasskey: 'token',
+  changePassword: 'token',
+  endSessions: 'token',
+  getSelf: 'id',
+  patchSelf: 'id',
+  verifyPassword: 'valid',
+  deleteSelf: 'success',
+  deleteFederationIdentity: 'results',
+  federationCredential: 'secret',
+  checkUsername: 'available',
+  upload: 'filename',
+}
+
+/**
+ * All throw RateLimited, ApiError, NetworkFailure (also after 30 s, 120 s for uploads, and for foreign answers) or
+ * AbortError. Contract: 1.
+ */
 export function createApi(options: ApiOptions) {
   const { origin } = options
-  const perform = async (path: string, init: PlainInit, token: string | null | undefined, isUnread = false) => {
+  /** Without a name the answer is an upstream's, which may have a form of its own. */
+  const perform = async (path: string, init: PlainInit, name?: keyof Endpoints) => {
+    const token = name && endpointTable[name].access === 'anyone' ? null : options.token?.()
     const headers = { ...init.headers, ...(token && { authorization: `Bearer ${token}` }) }
-    const { response, body } = await send(options, origin + path, { ...init, headers }, isUnread)
+    const answer = await send(options, origin + path, { ...init, headers }, !name || name === 'exportData')
+    const isOwn = isOfInstance(answer, name)
+    const { response, body } = answer
+    if (isOwn && response.ok) return body ?? response
+    const refusal = readRefusal(answer)
+    if (name && !isOwn) throw new NetworkFailure(origin, false, refusal)
     // An upstream may refuse for reasons of its own.
-    const isOfToken = !isUnread || (isRecord(body) && /token|account/.test(String(body['code'])))
-    if (token && response.status === 401 && isOfToken) options.onTokenRefused?.(token)
-    return readReply(response, body)
+    const isOfToken = name || /token|account/.test(refusal.code ?? '')
+    if (token && isOwn && isOfToken && response.status === 401) options.onTokenRefused?.(token)
+    throw refusal
   }
   const call: Call = async (name, ...[input]) => {
     if (!Object.hasOwn(endpointTable, name)) throw new TypeError(`There is no endpoint ${name}`)
-    const { method, path, access }: EndpointRow = endpointTable[name]
+    const { method, path }: EndpointRow = endpointTable[name]
     const { params, query = {}, signal = null, body = method === 'POST' ? {} : undefined } = (input ?? {}) as AnyInput
     const isJson = body !== undefined && !(body instanceof FormData)
-    const init = {
+    const init: PlainInit = {
       method,
       headers: { accept: 'application/json', ...(isJson && { 'content-type': 'application/json' }) },
       body: isJson ? JSON.stringify(body) : (body ?? null),
       signal,
+      // No endpoint redirects: a proxy leads to its login page.
+      redirect: 'error',
     }
-    const address = fillPath(path, params) + queryText(query)
-    return (await perform(address, init, access === 'anyone' ? null : options.token?.())) as never
+    return (await perform(fillPath(path, params) + queryText(query), init, name)) as never
   }
   const read = async (path: string, init: RequestInit, attempt: number): Promise<Response> => {
     // The token goes to no other origin.
     if (!path.startsWith('/')) throw new TypeError('A path begins with /')
     try {
       const headers = Object.fromEntries(new Headers(init.headers).entries())
-      return (await perform(path, { ...init, headers }, options.token?.(), true)) as Response
+      return (await perform(path, { ...init, headers })) as Response
     } catch (error) {
       const isAway = error instanceof ApiError ? /50[234]/.test(String(error.status)) : error instanceof NetworkFailure
       if (!isAway || attempt === repetitions || !/^(GET|HEAD)$/.test(init.method ?? 'GET')) throw error
@@ -110,15 +139,22 @@ function queryText(query: object): string {
   return given.length ? `?${new URLSearchParams(given as [string, string][])}` : ''
 }
 
-/** The timeout and the signal include reading the body. */
-async function send({ clock, origin, fetch }: ApiOptions, url: string, request: RequestInit, isUnread: boolean) {
+type Answer = { response: Response; body: Record<string, unknown> | null }
+
+/** The timeout and the signal include reading the body. The body is null where it is no JSON object or left unread. */
+async function send(
+  { clock, origin, fetch }: ApiOptions,
+  url: string,
+  request: RequestInit,
+  isUnread: boolean,
+): Promise<Answer> {
   const timeout = new AbortController()
   const limitMs = request.body instanceof FormData ? uploadTimeoutMs : responseTimeoutMs
   const timer = clock.setTimeout(() => timeout.abort(), limitMs)
   const signal = request.signal ? AbortSignal.any([request.signal, timeout.signal]) : timeout.signal
   try {
     const response = await fetch(url, { ...request, signal, credentials: 'omit' })
-    return { response, body: isUnread && response.ok ? response : parseJson(await response.text()) }
+    return { response, body: isUnread && response.ok ? null : parseObject(await response.text()) }
   } catch (error) {
     if (request.signal?.aborted) throw new DOMException('Aborted', 'AbortError')
     throw new NetworkFailure(origin, timeout.signal.aborted, error)
@@ -127,24 +163,31 @@ async function send({ clock, origin, fetch }: ApiOptions, url: string, request: 
   }
 }
 
-function parseJson(text: string): unknown {
+function parseObject(text: string): Answer['body'] {
   try {
-    return JSON.parse(text)
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && !Array.isArray(value) ? (value as Answer['body']) : null
   } catch {
-    return undefined
+    return null
   }
 }
 
-function readReply({ status, headers }: Response, body: unknown): unknown {
+/** False: the answer is a foreign one. A limit is waited for, whoever set it. Contract: 1, Foreign answers. */
+function isOfInstance({ response: { ok, status, headers }, body }: Answer, name?: keyof Endpoints): boolean {
+  const { error, statusCode = status } = body ?? {}
+  if (!ok) return status === 429 || (typeof error === 'string' && statusCode === status)
+  if (!name) return true
+  if (name === 'exportData') return headers.get('content-type') === 'application/zip'
+  const field = replyFields[name]
+  return body !== null && (!field || field in body)
+}
+
+function readRefusal({ response: { status, headers }, body }: Answer): ApiError {
   const requestId = headers.get('x-request-id')
-  if (status >= 200 && status < 300) {
-    if (body !== undefined) return body
-    throw new ApiError(status, 'The answer is no JSON', {}, requestId)
-  }
-  const { error, statusCode: _, ...fields } = isRecord(body) ? body : {}
+  const { error, statusCode: _, ...fields } = body ?? {}
   const message = typeof error === 'string' && error ? error : `The answer is a ${status}`
-  if (status !== 429) throw new ApiError(status, message, fields, requestId)
-  throw new RateLimited(retrySeconds(headers, fields['retryAfter']), message, fields, requestId)
+  if (status !== 429) return new ApiError(status, message, fields, requestId)
+  return new RateLimited(retrySeconds(headers, fields['retryAfter']), message, fields, requestId)
 }
 
 /** Body first, then header, else a minute. */
@@ -152,8 +195,4 @@ function retrySeconds(headers: Headers, inBody: unknown): number {
   const header = headers.get('retry-after')
   const seconds = Math.ceil(typeof inBody === 'number' ? inBody : Number(header ?? Number.NaN))
   return Number.isFinite(seconds) && seconds >= 0 ? seconds : 60
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

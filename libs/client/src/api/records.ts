@@ -5,7 +5,9 @@ import type { ClientEndpointName, EndpointBody, EndpointInput, EndpointReply } f
 export type { AdminChangedMessage, AvatarColor, DeletionMode, InviteStatus } from '@gatehouse/contracts'
 export type { PresenceMessage, ReadyMessage, SecurityNoticeMessage } from '@gatehouse/contracts'
 
-export type Endpoints = { [N in ClientEndpointName]: { input: EndpointInput<N>; reply: EndpointReply<N> } }
+/** The archive of an export is read as it comes. */
+type ReplyOf<N extends ClientEndpointName> = N extends 'exportData' ? Response : EndpointReply<N>
+export type Endpoints = { [N in ClientEndpointName]: { input: EndpointInput<N>; reply: ReplyOf<N> } }
 
 /** Times in ms. */
 export type User = EndpointReply<'getSelf'>

@@ -7,9 +7,9 @@ export type ExportOptions = CallOptions & { onProgress?: ((bytes: number) => voi
 
 const stallMs = 30_000
 
-/** The archive of the own data. Throws as `client.fetch`, and TimeoutError when nothing comes for 30 s. */
+/** The archive of the own data. Throws as `client.call`, and TimeoutError when nothing comes for 30 s. */
 export async function exportData(
-  { fetch }: Pick<Api, 'fetch'>,
+  { call }: Pick<Api, 'call'>,
   body: DataExport,
   { onProgress, signal, clock = systemClock }: ExportOptions = {},
 ): Promise<Blob> {
@@ -21,10 +21,8 @@ export async function exportData(
   }
   extend()
   try {
-    const response = await fetch('/api/users/@me/export', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
+    const response = await call('exportData', {
+      body,
       signal: signal ? AbortSignal.any([signal, stalled.signal]) : stalled.signal,
     })
     const parts: BlobPart[] = []

@@ -151,6 +151,19 @@ describe('the live connection', () => {
     })
   }
 
+  it('takes no close code for a word about the session where nothing of the server came before it', async () => {
+    const { client, clock, sockets } = buildLive()
+
+    sockets.last().breaks(4003)
+    await clock.advance(500)
+    sockets.last().serverAccepts()
+    sockets.last().breaks(4004)
+    await clock.advance(1_000)
+
+    expect(sockets.opened).to.have.length(3)
+    expect(client.session.getSnapshot()).to.include({ token: 't', ended: null })
+  })
+
   for (const code of [1012, 1006, 1001, 4001, 4002]) {
     it(`reconnects after close code ${code}`, async () => {
       const { client, clock, live, sockets } = buildLive()
@@ -189,7 +202,7 @@ describe('the live connection', () => {
     const waits: number[] = []
     const fail = async () => {
       sockets.last().serverSends(buildReady())
-      sockets.last().serverCloses(1006)
+      sockets.last().breaks()
       waits.push((live.getSnapshot().retryAt ?? 0) - clock.now())
       await clock.advance(waits.at(-1) ?? 0)
     }
@@ -238,7 +251,7 @@ describe('the live connection', () => {
 
   it('reconnects at once on retryNow', () => {
     const { live, sockets } = buildLive()
-    sockets.last().serverCloses(1006)
+    sockets.last().breaks()
 
     live.retryNow()
     live.retryNow()

@@ -114,13 +114,17 @@ export function createLiveConnection(deps: LiveDeps): LiveConnection {
       return onDisconnected(token, abnormalClosure)
     }
     socket = opened
+    // The code of a failed upgrade, or of a server that is none of ours, says nothing of the session.
+    let isOwn = false
     opened.onopen = () => opened.send(JSON.stringify({ type: 'auth', token }))
     opened.onclose = ({ code }) => {
-      if (socket === opened) onDisconnected(token, code)
+      if (socket === opened) onDisconnected(token, isOwn ? code : abnormalClosure)
     }
     opened.onmessage = ({ data }) => {
       const event = socket === opened ? readFrame(data) : null
-      if (event) receive(event, opened, token)
+      if (!event) return
+      isOwn = true
+      receive(event, opened, token)
     }
     after(readyTimeoutMs, () => onDisconnected(token, abnormalClosure))
   }

@@ -116,7 +116,11 @@ describe('Client session behaviour: the session store', () => {
     expect(network.sent[0]?.token).to.equal('t')
   })
 
-  for (const failure of [{ status: 401, body: { error: 'Invalid token' } }, { status: 403 }, { status: 404 }]) {
+  for (const failure of [
+    { status: 401, body: { error: 'Invalid token' } },
+    { status: 403, body: { error: 'Forbidden', statusCode: 403 } },
+    { status: 404, body: { error: 'Not found', statusCode: 404, code: 'not_found' } },
+  ]) {
     it(`loadUser removes the token and clears state on failure: ${JSON.stringify(failure)}`, async () => {
       const { client, storage, network } = buildClient()
       client.session.replaceToken('t')

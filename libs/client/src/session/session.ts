@@ -164,7 +164,7 @@ export function createSession(deps: {
   }
 }
 
-/** Contract: 3, loadUser. */
+/** Of the instance: foreign answers are a NetworkFailure. Contract: 1, Foreign answers. */
 function isRefusal(error: unknown): boolean {
   return error instanceof ApiError && [401, 403, 404].includes(error.status)
 }
