@@ -1,5 +1,6 @@
 import reactHooks from 'eslint-plugin-react-hooks'
 import tseslint from 'typescript-eslint'
+import { refuseNewerApis } from './tools/browsers/refuse-newer-apis.ts'
 
 const clock =
   'Time is a dependency: use deps.clock.now() (libs/runtime), in the web app now(), so that tests can move it.'
@@ -83,6 +84,13 @@ export default tseslint.config(
     files: ['services/web/**'],
     plugins: { 'react-hooks': reactHooks },
     rules: { 'react-hooks/rules-of-hooks': 'error' },
+  },
+  {
+    // What browsers run.
+    files: ['services/web/src/**', 'libs/client/src/**', 'libs/contracts/src/constants/**'],
+    ignores: tests,
+    plugins: { browsers: { rules: { 'refuse-newer-apis': refuseNewerApis } } },
+    rules: { 'browsers/refuse-newer-apis': 'error' },
   },
   {
     files: tests,

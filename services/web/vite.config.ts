@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { defineConfig, type Plugin } from 'vite'
+import { buildTarget } from '../../tools/browsers/supported-browsers.ts'
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 const gateway = process.env['GATEWAY_URL'] ?? 'http://127.0.0.1:8080'
@@ -23,6 +24,7 @@ export default defineConfig({
   build: {
     outDir: process.env['WEB_OUT'] ?? here('../../.gatehouse/web'),
     emptyOutDir: true,
+    target: buildTarget,
     // The content security policy of the gateway forbids inline code.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },

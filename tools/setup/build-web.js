@@ -5,7 +5,7 @@ import { dataFolder, root } from './project.js'
 import { hashSources, runBuild } from './run-build.js'
 
 const vite = join(root, 'node_modules/vite/bin/vite.js')
-const sources = ['services/web', 'libs', 'package-lock.json']
+const sources = ['services/web', 'libs', 'tools/browsers', 'package-lock.json']
 
 export async function ensureWebBuilt() {
   if (!existsSync(join(root, 'services/web/vite.config.ts'))) return

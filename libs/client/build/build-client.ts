@@ -6,6 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { endpointTable, openPeerEndpoints } from '@gatehouse/contracts/endpoints'
 import { build, type Plugin } from 'vite'
 import ts from 'typescript'
+import { buildTarget } from '../../../tools/browsers/supported-browsers.ts'
 
 const source = resolve(import.meta.dirname, '..')
 const libraries = join(source, '..')
@@ -119,7 +120,7 @@ async function bundle({ file, entry }: Module, output: string): Promise<void> {
     build: {
       outDir: output,
       emptyOutDir: false,
-      target: 'es2024',
+      target: buildTarget,
       sourcemap: true,
       lib: { entry, formats: ['es'], fileName: () => file },
       // Vite keeps whitespace in libraries by default.

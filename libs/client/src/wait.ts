@@ -15,6 +15,19 @@ export function wait(clock: ClientClock, ms: number, signal: AbortSignal): Promi
   })
 }
 
+/** Aborts with the first of them. Where it stands in for `AbortSignal.any`, a signal remembers each of its followers until it aborts. */
+export function anySignal(signals: readonly AbortSignal[]): AbortSignal {
+  // eslint-disable-next-line browsers/refuse-newer-apis -- it forgets followers that nobody needs any more
+  if ('any' in AbortSignal) return AbortSignal.any([...signals])
+  const first = new AbortController()
+  for (const signal of signals) {
+    const follow = () => first.abort(signal.reason)
+    if (signal.aborted) follow()
+    else signal.addEventListener('abort', follow)
+  }
+  return first.signal
+}
+
 const firstDelayMs = 1_000
 const maxDelayMs = 30_000
 

@@ -10,6 +10,7 @@ import './styles/auth.css'
 import { App } from './app.tsx'
 import { AppContext } from './hooks.ts'
 import { currentLanguage, loadLanguage, onLanguageChange } from './language/language.ts'
+import { FailureBoundary } from './pages/failed-page.tsx'
 
 const root = document.getElementById('root')
 if (!root) throw new Error('index.html has no #root')
@@ -21,7 +22,9 @@ const render = () =>
   reactRoot.render(
     <StrictMode key={currentLanguage()}>
       <AppContext value={context}>
-        <App />
+        <FailureBoundary>
+          <App />
+        </FailureBoundary>
       </AppContext>
     </StrictMode>,
   )

@@ -1,4 +1,4 @@
-import type { Client, Endpoints } from '@gatehouse/client'
+import { anySignal, type Client, type Endpoints } from '@gatehouse/client'
 
 /** Browsers of before 2025 lack the forms in JSON. Pages without TLS, but for those of this machine, have no passkeys. */
 export const canUsePasskeys = (): boolean =>
@@ -13,6 +13,7 @@ export async function choosePasskey(
   mediation: CredentialMediationRequirement = 'optional',
 ): Promise<Response> {
   const options = await client.call('passkeyOptions', { signal })
+  // eslint-disable-next-line browsers/refuse-newer-apis -- canUsePasskeys asks for it
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options)
   return toJson(await navigator.credentials.get({ publicKey, signal, mediation })) as Response
 }
@@ -31,7 +32,7 @@ export async function offerPasskeys(client: Client, signal: AbortSignal): Promis
   while (!signal.aborted) {
     const renewal = AbortSignal.timeout(offerMs)
     try {
-      return await choosePasskey(client, AbortSignal.any([signal, renewal]), 'conditional')
+      return await choosePasskey(client, anySignal([signal, renewal]), 'conditional')
     } catch {
       if (!renewal.aborted) return null
     }
@@ -43,10 +44,12 @@ export async function offerPasskeys(client: Client, signal: AbortSignal): Promis
 export async function addPasskey(client: Client, addition: { name: string; password: string }, signal: AbortSignal) {
   const { name, password } = addition
   const options = await client.call('beginPasskey', { body: { password }, signal })
+  // eslint-disable-next-line browsers/refuse-newer-apis -- canUsePasskeys asks for its like
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options)
   const credential = await navigator.credentials.create({ publicKey, signal })
   const response = toJson(credential) as Endpoints['addPasskey']['input']['body']['response']
   await client.call('addPasskey', { body: { name, response } })
 }
 
+// eslint-disable-next-line browsers/refuse-newer-apis -- canUsePasskeys asks for its like
 const toJson = (credential: Credential | null): unknown => (credential as PublicKeyCredential | null)?.toJSON()

@@ -1,6 +1,6 @@
 import { endpointTable, type EndpointRow } from '@gatehouse/contracts/endpoints'
 import type { ClientClock, Fetch, Jitter } from '../platform.ts'
-import { reconnectDelayMs } from '../wait.ts'
+import { anySignal, reconnectDelayMs } from '../wait.ts'
 import { ApiError, NetworkFailure, RateLimited } from './errors.ts'
 import type { Availability, Endpoints, Upload } from './records.ts'
 
@@ -151,7 +151,7 @@ async function send(
   const timeout = new AbortController()
   const limitMs = request.body instanceof FormData ? uploadTimeoutMs : responseTimeoutMs
   const timer = clock.setTimeout(() => timeout.abort(), limitMs)
-  const signal = request.signal ? AbortSignal.any([request.signal, timeout.signal]) : timeout.signal
+  const signal = request.signal ? anySignal([request.signal, timeout.signal]) : timeout.signal
   try {
     const response = await fetch(url, { ...request, signal, credentials: 'omit' })
     return { response, body: isUnread && response.ok ? null : parseObject(await response.text()) }

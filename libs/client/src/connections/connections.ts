@@ -2,6 +2,7 @@ import type { Api, CallOptions } from '../api/api.ts'
 import { ApiError } from '../api/errors.ts'
 import type { ReplicatedInstance, User } from '../api/records.ts'
 import type { Session } from '../session/session.ts'
+import { anySignal } from '../wait.ts'
 import { newRemote, originOfAddress, type RemoteInstance, type StoredRemote } from './remotes.ts'
 import { createSignIns, type SignInDeps } from './sign-ins.ts'
 
@@ -53,7 +54,7 @@ export function createConnections(deps: SignInDeps & { session: Pick<Session, 'g
       if (!origin || origin === homeApi.origin) throw new ApiError(400, 'Enter the address of another instance')
       if (!user) throw new ApiError(401, 'Log in first')
       const ended = sessionEnd.signal
-      const cancelled = options.signal ? AbortSignal.any([options.signal, ended]) : ended
+      const cancelled = options.signal ? anySignal([options.signal, ended]) : ended
       const home = homeApiOf(user)
       if (home) await verifyHomePassword(home, password, { signal: cancelled })
       const isNew = !find(origin)

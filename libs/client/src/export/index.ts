@@ -1,6 +1,7 @@
 import type { Api, CallOptions } from '../api/api.ts'
 import type { DataExport } from '../api/records.ts'
 import { systemClock, type ClientClock } from '../platform.ts'
+import { anySignal } from '../wait.ts'
 
 /** `onProgress` gets the bytes received. The total is unknown. */
 export type ExportOptions = CallOptions & { onProgress?: ((bytes: number) => void) | undefined; clock?: ClientClock }
@@ -23,7 +24,7 @@ export async function exportData(
   try {
     const response = await call('exportData', {
       body,
-      signal: signal ? AbortSignal.any([signal, stalled.signal]) : stalled.signal,
+      signal: signal ? anySignal([signal, stalled.signal]) : stalled.signal,
     })
     const parts: BlobPart[] = []
     let bytes = 0

@@ -1,5 +1,5 @@
 // The entry `@gatehouse/client/identity`: usable without a client.
-import { parseFederatedUsername } from '@gatehouse/contracts/constants'
+import { parseFederatedUsername, parseUrl } from '@gatehouse/contracts/constants'
 
 export { parseFederatedUsername }
 
@@ -17,7 +17,7 @@ const deletedUsername = 'Deleted User'
 /** Keeps the port, unless it is the default. Other text is trimmed and lowered. */
 export function normalizeOriginToHost(origin: string): string {
   const text = origin.trim().toLowerCase()
-  return URL.parse(text.includes('://') ? text : `https://${text}`)?.host ?? text
+  return parseUrl(text.includes('://') ? text : `https://${text}`)?.host ?? text
 }
 
 function homeHostOf(user: KnownUser): string | null {

@@ -1,4 +1,5 @@
 // The entry `@gatehouse/client/routes`: only pages need it.
+import { parseUrl } from '@gatehouse/contracts/constants'
 
 export const routes = { login: '/login', register: '/register', recover: '/recover', home: '/channels/@me' } as const
 
@@ -52,7 +53,7 @@ export function safeRedirect(target: string | null | undefined, fallback: string
 
 function resolve(target: string): string | null {
   if (!target.startsWith('/') || target.startsWith('//') || unsafeCharacters.test(target)) return null
-  const url = URL.parse(target, testOrigin)
+  const url = parseUrl(target, testOrigin)
   return url?.origin === testOrigin && !url.pathname.startsWith('//') ? url.pathname : null
 }
 

@@ -1,3 +1,4 @@
+import { parseUrl } from '@gatehouse/contracts/constants'
 import { currentLanguage, formatName, type Language, t } from '../language/language.ts'
 
 const units: ReadonlyArray<readonly [unit: Intl.RelativeTimeFormatUnit, ms: number]> = [
@@ -54,7 +55,7 @@ export function formatBytes(bytes: number): string {
 }
 
 /** A text that is no origin stays unchanged. */
-export const hostOf = (origin: string): string => URL.parse(origin)?.host ?? origin
+export const hostOf = (origin: string): string => parseUrl(origin)?.host ?? origin
 
 /** The first visible grapheme, or an empty text. */
 export function initialOf(name: string): string {

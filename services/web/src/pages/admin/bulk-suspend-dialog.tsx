@@ -41,11 +41,11 @@ export function BulkSuspendDialog({ title, listUsers, onClose, onDone }: Props) 
   const reason = useText()
   const [undone, setUndone] = useState<Outcome | null>(null)
   const suspend: Work<Outcome> = async (signal, client) => {
-    const { suspended, active } = Object.groupBy(await listUsers(signal, client), ({ suspendedAt }) =>
-      suspendedAt == null ? 'active' : 'suspended',
-    )
-    const before = (suspended ?? []).map((user) => ({ user, reason: t('Was suspended already') }))
-    const { changed, left } = await actOnEach(active ?? [], ({ id }) =>
+    const users = await listUsers(signal, client)
+    const isSuspended = ({ suspendedAt }: User) => suspendedAt != null
+    const before = users.filter(isSuspended).map((user) => ({ user, reason: t('Was suspended already') }))
+    const active = users.filter((user) => !isSuspended(user))
+    const { changed, left } = await actOnEach(active, ({ id }) =>
       client.call('suspendUser', { params: { id }, body: { reason: reason.value }, signal }),
     )
     return { changed, left: [...before, ...left] }

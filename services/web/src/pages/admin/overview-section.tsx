@@ -155,7 +155,7 @@ function Registrations({ days }: { days: Overview['registrations'] }) {
             </tr>
           </thead>
           <tbody>
-            {days.toReversed().map(({ day, count }) => (
+            {[...days].reverse().map(({ day, count }) => (
               <tr key={day}>
                 <th scope="row">{formatDay(day)}</th>
                 <td className="tabular">{formatCount(count)}</td>

@@ -92,9 +92,10 @@ function AuthIllustration() {
     <svg className="illustration" viewBox="0 0 720 900" preserveAspectRatio="xMidYMid slice" aria-hidden="true">
       {layers.map((layer) => {
         const [name, day, night, width, ...path] = layer.split(' ')
-        const color = `light-dark(${day}, ${night})`
-        const style = width === '0' ? { fill: color } : { fill: 'none', stroke: color, strokeWidth: width }
-        return <path key={name} d={path.join(' ')} style={style} />
+        const [painted, other] = width === '0' ? (['fill', 'stroke'] as const) : (['stroke', 'fill'] as const)
+        // Without light-dark() it is day.
+        const paint = { [painted]: day, [other]: 'none', style: { [painted]: `light-dark(${day}, ${night})` } }
+        return <path key={name} d={path.join(' ')} strokeWidth={width} {...paint} />
       })}
     </svg>
   )

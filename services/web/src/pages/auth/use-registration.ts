@@ -1,7 +1,7 @@
 import { ApiError } from '@gatehouse/client'
 import type { RegistrationEntry } from '@gatehouse/client/registration'
 import type { RefusalCode } from '@gatehouse/contracts'
-import { avatarColors } from '@gatehouse/contracts/constants'
+import { avatarColors, parseUrl } from '@gatehouse/contracts/constants'
 import { useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { useAppContext, useInstanceInfo, useMutation, useQuery, useToast } from '../../hooks.ts'
@@ -107,5 +107,5 @@ function useInvite(tokenInUrl: string) {
 /** The token of an invite link. Any other text is a token. */
 export function parseInviteToken(typed: string): string {
   const text = typed.trim()
-  return URL.parse(text)?.searchParams.get('invite') ?? text
+  return parseUrl(text)?.searchParams.get('invite') ?? text
 }
