@@ -1,6 +1,6 @@
 import { eventually, launchChromium } from '@gatehouse/test-kit'
 import { expect } from 'chai'
-import type { Browser } from 'playwright-core'
+import type { Browser, WebSocketRoute } from 'playwright-core'
 import { postJson, startInstance, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
 
@@ -54,6 +54,39 @@ describe('an account in the browser', function () {
     await actions.clickInDialog(page, 'Save')
 
     await actions.waitForText(page, 'Your profile was saved.')
+    await page.context().close()
+  })
+
+  it('saves what was changed of the profile, and takes nothing back that was changed elsewhere meanwhile', async () => {
+    const page = await (await browser.newContext({ reducedMotion: 'reduce' })).newPage()
+    const sockets: WebSocketRoute[] = []
+    await page.routeWebSocket('**/ws', (socket) => {
+      socket.connectToServer()
+      sockets.push(socket)
+    })
+    await page.goto(`${instance.origin}/login`)
+    await actions.logIn(page, ada)
+    await actions.waitForHomePage(page)
+    await actions.openSettings(page, 'profile')
+    await actions.click(page, 'Edit profile')
+    await actions.fillField(page, 'Status', 'Here')
+    await page.evaluate(async () => {
+      const headers = {
+        'content-type': 'application/json',
+        authorization: `Bearer ${localStorage.getItem('service_token')}`,
+      }
+      await fetch('/api/users/@me', { method: 'PATCH', headers, body: '{"bio":"Written on the phone"}' })
+    })
+    // A reconnect brings the profile as it is now.
+    await sockets.at(-1)?.close({ code: 4000 })
+    await page.locator('.profile__bio').getByText('Written on the phone').waitFor()
+
+    await actions.clickInDialog(page, 'Save')
+    await actions.waitForText(page, 'Your profile was saved.')
+
+    await page.locator('.profile__presence').getByText('Here').waitFor()
+    await page.reload()
+    await page.locator('.profile__bio').getByText('Written on the phone').waitFor()
     await page.context().close()
   })
 

@@ -45,7 +45,97 @@ describe('journeys of an admin in the browser', function () {
     await row('Choir and friends').getByText('0 of 12 uses').waitFor()
   })
 
+  /** What a request of the page to an invite’s path holds. */
+  async function bodyOf(method: 'POST' | 'PATCH', act: () => Promise<unknown>): Promise<unknown> {
+    const [request] = await Promise.all([
+      admin.waitForRequest((sent) => sent.method() === method && sent.url().includes('/api/admin/invites')),
+      act(),
+    ])
+    return request.postDataJSON()
+  }
+
+  /** Contract: 4, PATCH. */
+  it('sends what was changed of an invite, and nothing else', async () => {
+    const seconds = 12_345
+    const expiresAt = Math.floor(Date.now() / 60_000) * 60_000 + 3 * 86_400_000 + seconds
+    await answered(postJson(instance, '/api/admin/invites', { name: 'Evening', maxUses: 3, expiresAt }, token))
+    await admin.goto(`${instance.origin}/admin/invites`)
+    const edit = async (field: string, text: string) => {
+      await actions.clickInMenu(admin, 'Evening', 'Edit Evening')
+      await actions.fillField(admin, field, text)
+      const body = await bodyOf('PATCH', () => actions.clickInDialog(admin, 'Save'))
+      await admin.getByRole('dialog').waitFor({ state: 'detached' })
+      return body
+    }
+
+    expect(await edit('Name', 'Evenings')).to.deep.equal({ name: 'Evenings' })
+    expect(await edit('Uses', '4')).to.deep.equal({ maxUses: 4 })
+    const { invites } = await admin.evaluate(
+      async (bearer) => (await fetch('/api/admin/invites', { headers: { authorization: `Bearer ${bearer}` } })).json(),
+      token,
+    )
+    expect(invites[0]).to.include({ name: 'Evenings', maxUses: 4, expiresAt })
+    expect(await edit('Expires', '2099-06-01T12:30')).to.deep.equal({ expiresAt: Date.parse('2099-06-01T12:30') })
+
+    await actions.clickInMenu(admin, 'Evenings', 'Revoke Evenings')
+    await actions.clickInDialog(admin, 'Revoke')
+    await actions.click(admin, 'Archived')
+    await actions.clickInMenu(admin, 'Evenings', 'Reinstate Evenings')
+    expect(await bodyOf('POST', () => actions.clickInDialog(admin, 'Reinstate'))).to.deep.equal({})
+  })
+
+  it('refuses a date of which a part is missing, and takes a whole or an empty one', async () => {
+    await admin.goto(`${instance.origin}/admin/invites`)
+    const sent: unknown[] = []
+    admin.on('request', (request) => void (request.method() === 'POST' && sent.push(request.postDataJSON())))
+    await actions.click(admin, 'New invite')
+    await actions.fillField(admin, 'Name', 'Soon over')
+    const expiry = admin.getByLabel(/^Expires/)
+    const isPartial = () => expiry.evaluate((input: HTMLInputElement) => input.value === '' && input.validity.badInput)
+    const clearMinutes = async () => {
+      await expiry.focus()
+      // Month, day, year, hour, minute.
+      for (let part = 1; part < 5; part += 1) await admin.keyboard.press('ArrowRight')
+      await admin.keyboard.press('Backspace')
+    }
+
+    await clearMinutes()
+    expect(await isPartial()).to.equal(true)
+    await actions.clickInDialog(admin, 'Create invite')
+    await actions.waitForText(admin, 'A part is missing.')
+    expect(await admin.evaluate(() => document.activeElement?.id)).to.equal('expires-at')
+
+    // No event tells of a part in an empty field.
+    await expiry.fill('')
+    await admin.getByText('A part is missing.').waitFor({ state: 'detached' })
+    await expiry.focus()
+    await admin.keyboard.press('1')
+    expect(await isPartial()).to.equal(true)
+    await admin.keyboard.press('Enter')
+    await actions.waitForText(admin, 'A part is missing.')
+    expect(sent).to.deep.equal([])
+
+    await expiry.fill('2099-06-01T12:30')
+    await actions.clickInDialog(admin, 'Create invite')
+    await row('Soon over').waitFor()
+    expect(sent).to.deep.equal([{ name: 'Soon over', maxUses: 1, expiresAt: Date.parse('2099-06-01T12:30') }])
+
+    await actions.clickInMenu(admin, 'Soon over', 'Edit Soon over')
+    await clearMinutes()
+    for (let part = 1; part < 6; part += 1) {
+      await admin.keyboard.press('Backspace')
+      await admin.keyboard.press('ArrowLeft')
+    }
+    await admin.keyboard.press('ArrowRight')
+    for (let part = 1; part < 6; part += 1) await admin.keyboard.press('ArrowRight')
+    await admin.keyboard.press('Backspace')
+    expect(await isPartial()).to.equal(false)
+    expect(await bodyOf('PATCH', () => actions.clickInDialog(admin, 'Save'))).to.deep.equal({ expiresAt: null })
+    await row('Soon over').getByText('never expires').waitFor()
+  })
+
   it('revokes an invite and reinstates it with a new link', async () => {
+    await actions.click(admin, /^Active$/)
     const link = admin.getByRole('textbox', { name: 'Link of Choir and friends' })
     const before = await link.inputValue()
     await actions.clickInMenu(admin, 'Choir and friends', 'Revoke Choir and friends')

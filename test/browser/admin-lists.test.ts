@@ -63,6 +63,25 @@ describe('lists and numbers of the administration in the browser', function () {
     expect(await page.locator('.figure').filter({ hasText: 'Accounts' }).textContent()).to.equal('Accounts61')
   })
 
+  it('keep a filter by day while a part of the day is missing', async () => {
+    await open('/admin/users')
+    const from = page.getByLabel('Joined from')
+    await from.fill('2024-03-01')
+    await page.waitForURL('**/admin/users?joinedAfter=2024-03-01')
+    await from.focus()
+    await page.keyboard.press('Backspace')
+    await actions.waitForText(page, 'A part is missing.')
+    expect(new URL(page.url()).search).to.equal('?joinedAfter=2024-03-01')
+
+    for (let part = 1; part < 3; part += 1) {
+      await page.keyboard.press('ArrowRight')
+      await page.keyboard.press('Backspace')
+    }
+
+    await page.waitForURL('**/admin/users')
+    await page.getByText('A part is missing.').waitFor({ state: 'detached' })
+  })
+
   it('keep filters and place in the address, for Back, a reload and a link', async () => {
     await open('/admin/users')
     await page.getByLabel('Sort by').selectOption('az')

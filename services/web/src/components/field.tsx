@@ -1,5 +1,6 @@
 import { countCodePoints } from '@gatehouse/contracts/constants'
-import { type ComponentProps, createContext, type ReactNode, type SubmitEvent, use, useMemo, useState } from 'react'
+import type { ComponentProps, ReactNode, SubmitEvent, SyntheticEvent } from 'react'
+import { createContext, use, useEffect, useMemo, useState } from 'react'
 import type { Mutation } from '../hooks.ts'
 import { t } from '../language/language.ts'
 import { Button } from './button.tsx'
@@ -68,12 +69,14 @@ type FormProps = Omit<ComponentProps<'form'>, 'onSubmit'> & {
 
 export function Form({ onSubmit, ...form }: FormProps) {
   const [lastSubmit, setLastSubmit] = useState<SubmitEvent | null>(null)
-  const submit = async (event: SubmitEvent) => {
+  const submit = async (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault()
     // A dialog can stand in a form.
     event.stopPropagation()
     setLastSubmit(event)
-    const wrong = event.currentTarget.querySelector<HTMLElement>('[data-problem]')
+    // A part filled into an empty date causes no event. This causes one.
+    event.currentTarget.checkValidity()
+    const wrong = event.currentTarget.querySelector<HTMLElement>('[data-problem], input:invalid')
     if (wrong) wrong.focus()
     else if ((await onSubmit()) === true) setLastSubmit(null)
   }
@@ -94,6 +97,30 @@ export function useText(initial = '', mutation?: Mutation) {
   return { value, onText }
 }
 
+/**
+ * A date of which a part is missing reads as an empty one. It is a fault of the field, and `onText` is not called for it.
+ * Browsers have no event for a change between a part and nothing.
+ */
+function usePartialInput(value: ComponentProps<'input'>['value'], onText: (text: string) => void) {
+  const [isPartial, setPartial] = useState(false)
+  useEffect(() => setPartial(false), [value])
+  const read = ({ currentTarget: { value: text, validity } }: SyntheticEvent<HTMLInputElement>) => {
+    setPartial(validity.badInput)
+    if (!validity.badInput) onText(text)
+  }
+  const readWhilePartial = isPartial ? read : undefined
+  return {
+    isPartial,
+    input: {
+      value: isPartial ? '' : value,
+      onChange: read,
+      onInvalid: read,
+      onKeyUp: readWhilePartial,
+      onBlur: readWhilePartial,
+    },
+  }
+}
+
 type FieldProps = LabelledProps &
   Omit<ComponentProps<'input'>, 'id' | 'onChange'> & {
     onText: (text: string) => void
@@ -110,10 +137,11 @@ type FieldProps = LabelledProps &
 export function Field(props: FieldProps) {
   const { label, optional, hint, good, aside, name, problem, isLong, verbatim, action, onText, ...others } = props
   const { error: refusal, maxLength = Infinity, ...input } = others
+  const { isPartial, input: partial } = usePartialInput(input.value, onText)
   const isTooLong = countCodePoints(String(input.value).trim()) > maxLength
   const tooLong = isTooLong && t('Use at most {count} characters.', { count: maxLength })
   const isSubmitted = useIsSubmitted(name)
-  const error = tooLong || (isSubmitted && problem) || refusal
+  const error = tooLong || (isPartial && t('A part is missing.')) || (isSubmitted && problem) || refusal
   // Both take the same properties here.
   const Control = (isLong ? 'textarea' : 'input') as 'input'
   const control = (
@@ -122,8 +150,8 @@ export function Field(props: FieldProps) {
       {...(verbatim && { autoCapitalize: 'none', spellCheck: false })}
       {...controlOf(name, error)}
       {...input}
-      data-problem={problem || isTooLong ? true : undefined}
-      onChange={(event) => onText(event.target.value)}
+      {...partial}
+      data-problem={problem || isTooLong || isPartial ? true : undefined}
     />
   )
   return (

@@ -1,5 +1,7 @@
 import type { Invite } from '@gatehouse/client'
 import { limits } from '@gatehouse/contracts/constants'
+import { useState } from 'react'
+import { changedFields } from '../../components/changed-fields.ts'
 import { ConfirmDialog } from '../../components/dialog.tsx'
 import { Field, useText } from '../../components/field.tsx'
 import { fromDateTimeInput, toDateTimeInput } from '../../components/format.ts'
@@ -11,12 +13,16 @@ type Props = RowDialogProps<Invite>
 
 const weekMs = 7 * 86_400_000
 
-type Limits = { maxUses: number | null; expiresAt: number | null }
+type Limits = Pick<Invite, 'maxUses' | 'expiresAt'>
 
 /** Empty means no limit. */
 function useInviteLimits(initial: Limits) {
-  const uses = useText(String(initial.maxUses ?? ''))
-  const expiry = useText(initial.expiresAt === null ? '' : toDateTimeInput(initial.expiresAt))
+  const [shown] = useState({
+    maxUses: String(initial.maxUses ?? ''),
+    expiresAt: initial.expiresAt === null ? '' : toDateTimeInput(initial.expiresAt),
+  })
+  const uses = useText(shown.maxUses)
+  const expiry = useText(shown.expiresAt)
   const typed = uses.value.trim()
   const problem = typed !== '' && !/^[1-9]\d{0,8}$/.test(typed) ? t('Enter a whole number, 1 or more.') : null
   const fields = (
@@ -40,21 +46,29 @@ function useInviteLimits(initial: Limits) {
       />
     </>
   )
-  const values: Limits = { maxUses: typed === '' ? null : Number(typed), expiresAt: fromDateTimeInput(expiry.value) }
+  const values: Limits = {
+    maxUses: typed === '' ? null : Number(typed),
+    // The field shows no seconds: what was not edited keeps them.
+    expiresAt: expiry.value === shown.expiresAt ? initial.expiresAt : fromDateTimeInput(expiry.value),
+  }
   return { fields, values }
 }
 
+/** Null: a new one. An edit sends what was changed, so that it takes nothing else back. */
 export function InviteDialog({ row: invite, ...props }: Pick<Props, 'onClose' | 'onDone'> & { row: Invite | null }) {
   const { client, now } = useAppContext()
-  const name = useText(invite?.name)
-  const { fields, values } = useInviteLimits(invite ?? { maxUses: 1, expiresAt: now() + weekMs })
+  const [initial] = useState(invite ?? { name: '', maxUses: 1, expiresAt: now() + weekMs })
+  const name = useText(initial.name)
+  const { fields, values } = useInviteLimits(initial)
   const body = { name: name.value.trim(), ...values }
   return (
     <ConfirmDialog
       title={invite ? t('Edit {name}', { name: invite.name }) : t('New invite')}
       submit={invite ? t('Save') : t('Create invite')}
       act={() =>
-        invite ? client.call('patchInvite', { params: { id: invite.id }, body }) : client.call('createInvite', { body })
+        invite
+          ? client.call('patchInvite', { params: { id: invite.id }, body: changedFields(initial, body) })
+          : client.call('createInvite', { body })
       }
       done={invite ? t('Invite saved.') : t('Invite created.')}
       {...props}
@@ -75,7 +89,8 @@ export function InviteDialog({ row: invite, ...props }: Pick<Props, 'onClose' | 
 /** A revoked invite gets a new link. Spec: Invite status. */
 export function ReinstateDialog({ row: invite, name, ...props }: Props) {
   const { client, now } = useAppContext()
-  const { fields, values } = useInviteLimits(extendLimits(invite, now()))
+  const [initial] = useState(() => extendLimits(invite, now()))
+  const { fields, values } = useInviteLimits(initial)
   return (
     <ConfirmDialog
       title={t('Reinstate {name}', { name })}
@@ -85,7 +100,7 @@ export function ReinstateDialog({ row: invite, name, ...props }: Props) {
           : 'The link stays the same.'
       }
       submit={t('Reinstate')}
-      act={() => client.call('reinstateInvite', { params: { id: invite.id }, body: values })}
+      act={() => client.call('reinstateInvite', { params: { id: invite.id }, body: changedFields(invite, values) })}
       done={({ tokenRotated }) =>
         t(tokenRotated ? '{name} is active again, with a new link.' : '{name} is active again.', { name })
       }

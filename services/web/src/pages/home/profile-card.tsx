@@ -19,7 +19,7 @@ import { useClient, useStore } from '../../hooks.ts'
 import { useKeptState } from '../../kept-state.ts'
 import { t } from '../../language/language.ts'
 import { Phrase } from '../../language/phrase.tsx'
-import { changedFields, type ProfileDraft, useProfileDraft, valuesOf } from './profile-draft.ts'
+import { type ProfileDraft, useProfileDraft } from './profile-draft.ts'
 
 export function ProfileCard({ user }: { user: User }) {
   const { live, uploadUrl } = useClient()
@@ -69,17 +69,13 @@ function ProfileDialog({ user, onClose }: { user: User; onClose: () => void }) {
   const draft = useProfileDraft(user)
   const { values, set } = draft
   const pictures = [draft.avatar.src, draft.banner.src].join()
-  const [initial] = useState({
-    values: valuesOf(user),
-    pictures: [user.avatar, user.banner].map(client.uploadUrl).join(),
-  })
-  const isChanged = pictures !== initial.pictures || Object.keys(changedFields(initial.values, values)).length > 0
+  const [initialPictures] = useState([user.avatar, user.banner].map(client.uploadUrl).join())
   return (
     <ConfirmDialog
       title={t('Edit profile')}
       wide
       submit={t('Save')}
-      changed={isChanged}
+      changed={draft.isChanged || pictures !== initialPictures}
       kept
       act={async (signal) => client.updateProfile(await draft.toChange(signal), { signal })}
       done={t('Your profile was saved.')}

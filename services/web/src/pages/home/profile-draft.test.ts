@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { changedFields, type ProfileValues } from './profile-draft.ts'
+import { profileChange, type ProfileValues } from './profile-draft.ts'
 
 const saved: ProfileValues = {
   displayName: 'Ada',
@@ -15,13 +15,13 @@ const saved: ProfileValues = {
 
 describe('the changes of a profile edit', () => {
   it('are empty when nothing was changed', () => {
-    expect(changedFields(saved, { ...saved })).to.deep.equal({})
+    expect(profileChange(saved, { ...saved })).to.deep.equal({})
   })
 
   it('hold the changed fields only, trimmed, and null for emptied ones', () => {
     const edited = { ...saved, displayName: ' Ada L. ', customStatus: '  ', discoverable: false }
 
-    expect(changedFields(saved, edited)).to.deep.equal({
+    expect(profileChange(saved, edited)).to.deep.equal({
       displayName: 'Ada L.',
       customStatus: null,
       discoverable: false,

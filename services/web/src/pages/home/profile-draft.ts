@@ -2,6 +2,7 @@ import type { ProfileChange, User } from '@gatehouse/client'
 import { profileFieldNames, profileFields } from '@gatehouse/contracts/constants'
 import type { pictureFields, ProfileFieldName } from '@gatehouse/contracts/constants'
 import { useState } from 'react'
+import { changedFields } from '../../components/changed-fields.ts'
 import { useClient } from '../../hooks.ts'
 import { useImageFile, useKeptState } from '../../kept-state.ts'
 
@@ -23,19 +24,21 @@ function useProfilePicture(key: string, saved: string | null) {
 
 export function useProfileDraft(user: User) {
   const [values, setValues] = useKeptState(`profile ${user.id}`, valuesOf(user))
+  const [shown] = useKeptState(`profile before ${user.id}`, valuesOf(user))
   const avatar = useProfilePicture(`avatar ${user.id}`, user.avatar)
   const banner = useProfilePicture(`banner ${user.id}`, user.banner)
   const set = (change: Partial<ProfileValues>) => setValues((before) => ({ ...before, ...change }))
 
   const toChange = async (signal: AbortSignal): Promise<ProfileChange> => {
-    const change = changedFields(valuesOf(user), values)
+    const change = profileChange(shown, values)
     if (user.homeInstance) return change
     const [newAvatar, newBanner] = [await avatar.upload(signal), await banner.upload(signal)]
     if (newAvatar !== undefined) change.avatar = newAvatar
     if (newBanner !== undefined) change.banner = newBanner
     return change
   }
-  return { username: user.username, values, set, avatar, banner, toChange }
+  const isChanged = Object.keys(changedFields(shown, values)).length > 0
+  return { username: user.username, values, isChanged, set, avatar, banner, toChange }
 }
 
 export type ProfileDraft = ReturnType<typeof useProfileDraft>
@@ -51,14 +54,14 @@ export type ProfileValues = {
 
 const emptyValues = { text: '', flag: true, accentColor: null, avatarColor: null, picture: null }
 
-export function valuesOf(user: User): ProfileValues {
+function valuesOf(user: User): ProfileValues {
   const valueOf = (name: DraftName) => user[name] ?? emptyValues[profileFields[name].kind]
   return Object.fromEntries(draftNames.map((name) => [name, valueOf(name)])) as ProfileValues
 }
 
-/** The changed fields only: saving does not undo an edit made elsewhere. Empty texts become null. */
-export function changedFields(before: ProfileValues, after: ProfileValues): ProfileChange {
-  const changed = Object.entries(after).filter(([name, value]) => value !== before[name as DraftName])
+/** Empty texts become null. */
+export function profileChange(before: ProfileValues, after: ProfileValues): ProfileChange {
+  const changed = Object.entries(changedFields(before, after))
   return Object.fromEntries(
     changed.map(([name, value]) => [name, typeof value === 'string' ? value.trim() || null : value]),
   )
