@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, connect, type AddressInfo, type Socket } from 'node:net'
 
-/** A TCP proxy in front of a server that can simulate a network partition. */
+/** A TCP proxy in front of a server that can simulate a network partition, and an address that moves. */
 export type TcpProxy = AsyncDisposable & {
   url: string
   /** Nothing arrives any more on either side, while every connection stays open. */
@@ -10,12 +10,14 @@ export type TcpProxy = AsyncDisposable & {
   heal(): void
   /** Nothing arrives any more on the connections that are open, while new ones pass, until what they held is released. */
   silence(): { release(): void }
+  /** New connections lead to `target`, while those that are open stay where they are. */
+  leadTo(target: string): void
 }
 
 /** Starts a proxy whose `url` is that of `target` on another port. */
 export async function startTcpProxy(target: string): Promise<TcpProxy> {
   const url = new URL(target)
-  const upstream = { host: url.hostname, port: Number(url.port) }
+  let upstream = addressOf(target)
   const sockets = new Set<Socket>()
   let partitioned = false
 
@@ -57,10 +59,18 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
         },
       }
     },
+    leadTo(next) {
+      upstream = addressOf(next)
+    },
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy()
       server.close()
       await once(server, 'close')
     },
   }
+}
+
+function addressOf(url: string): { host: string; port: number } {
+  const { hostname, port } = new URL(url)
+  return { host: hostname, port: Number(port) }
 }
