@@ -1,3 +1,4 @@
+import { explainServerFault, serverFaultOf } from '@gatehouse/database'
 import { UploadStoreRefused, UploadStoreUnavailable } from '../../services/identity/src/uploads/upload-store.ts'
 
 /** docs/operators.md, "Command line". */
@@ -38,11 +39,12 @@ export function isDiskFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT', 'EFBIG', '53100'].includes(code ?? /^[A-Z]+(?=: )/.exec(message)?.[0] ?? '')
 }
 
-/** By SQLSTATE, a code of the system, or the words of pg. */
-const lost = /^(08...|57P0[123]|25P03|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT)$|Connection terminated|not queryable$/
-export const isServerLost = (error: unknown): boolean => lost.test((error as { code?: string }).code ?? String(error))
+/** Codes of the system, or the words of pg. */
+const lost = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT)$|Connection terminated|not queryable$/
+export const isServerLost = (error: unknown): boolean =>
+  serverFaultOf(error) === 'lost' || lost.test((error as { code?: string }).code ?? String(error))
 
-/** Of a store of uploads that refuses or is away, a lost PostgreSQL and a full disk; null for what only the caller can explain. */
+/** Of a store of uploads that refuses or is away, a PostgreSQL that cannot and a full disk; null for what only the caller can explain. */
 export function storageFailure(error: unknown, outcome: string): CommandFailure | null {
   if (error instanceof CommandFailure) return error
   if (error instanceof UploadStoreUnavailable) {
@@ -50,5 +52,8 @@ export function storageFailure(error: unknown, outcome: string): CommandFailure 
     return new CommandFailure(kind, `UPLOAD_STORE: ${error.message}; ${outcome}`, error)
   }
   if (isServerLost(error)) return new CommandFailure('unreachable', `PostgreSQL went away: ${outcome}`, error)
-  return isDiskFull(error) ? new CommandFailure('failed', `the disk is full: ${outcome}`, error) : null
+  if (isDiskFull(error)) return new CommandFailure('failed', `the disk is full: ${outcome}`, error)
+  const fault = serverFaultOf(error)
+  if (fault !== 'readOnly' && fault !== 'exhausted') return null
+  return new CommandFailure('unreachable', `${explainServerFault(fault)}: ${outcome}`, error)
 }

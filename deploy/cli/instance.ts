@@ -2,13 +2,7 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createEncryptionKey, createSigningKeys, type EncryptionKey } from '@gatehouse/auth'
 import { replicasOfServices, serviceNames, urlVariable } from '@gatehouse/contracts'
-import {
-  connectDatabase,
-  DatabaseUnavailable,
-  migrateDatabase,
-  prepareDatabase,
-  requireKnownSchema,
-} from '@gatehouse/database'
+import { connectDatabase, migrateDatabase, prepareDatabase, requireKnownSchema } from '@gatehouse/database'
 import { systemClock } from '@gatehouse/runtime'
 import {
   ConfigurationError,
@@ -87,12 +81,12 @@ type StoppedInstance = OpenInstance & {
   keepSecrets: ((secrets: KeptSecrets) => Promise<void>) | null
 }
 
-/** Through the socket while an embedded instance runs. Throws CommandFailure and InstanceUnreachable. */
+/** Through the socket while an embedded instance runs. Throws CommandFailure, InstanceUnreachable and DatabaseUnavailable. */
 export async function openPresentDatabase(environment: Environment): Promise<OpenInstance> {
   const nothingToClose = { [Symbol.asyncDispose]: async () => undefined }
   if (isDistributed(environment)) {
     const found = readDistributed(environment)
-    await reachable(() => withDatabase(found.databaseUrl, requireKnownSchema))
+    await withDatabase(found.databaseUrl, requireKnownSchema)
     return { ...found, ...nothingToClose }
   }
   requireInstance(dataFolderOf(environment))
@@ -107,14 +101,13 @@ export function encryptionKeyOf({ encryptionSecret, previousEncryptionSecrets }:
   throw new CommandFailure('usage', 'ENCRYPTION_SECRET: set it as the services have it')
 }
 
-/** An embedded instance's PostgreSQL under the lock of its data folder, or DATABASE_URL. Throws CommandFailure while it runs. */
+/** An embedded instance's PostgreSQL under the lock of its data folder, or DATABASE_URL. Throws CommandFailure while it runs, and DatabaseUnavailable. */
 export async function openStoppedInstance(environment: Environment): Promise<StoppedInstance> {
   await using opening = new AsyncDisposableStack()
   const found = isDistributed(environment) ? readDistributed(environment) : await openEmbedded(environment, opening)
   const { databaseUrl } = found
   // The roles of services are the operator's.
-  const prepare = () => (found.keepSecrets ? prepareDatabase(databaseUrl) : withDatabase(databaseUrl, migrateDatabase))
-  await reachable(prepare)
+  await (found.keepSecrets ? prepareDatabase(databaseUrl) : withDatabase(databaseUrl, migrateDatabase))
   const open = opening.move()
   return { ...found, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
@@ -130,14 +123,6 @@ type Orm = Awaited<ReturnType<typeof connectDatabase>>
 export async function withDatabase<T>(url: string, work: (orm: Orm) => Promise<T>): Promise<T> {
   const orm = await connectDatabase({ url, applicationName: 'gatehouse-operator' })
   return await work(orm).finally(() => orm.close())
-}
-
-/** Throws CommandFailure. */
-async function reachable(work: () => Promise<unknown>): Promise<void> {
-  await work().catch((error: unknown) => {
-    if (error instanceof DatabaseUnavailable) throw new CommandFailure('unreachable', error.message, error)
-    throw error
-  })
 }
 
 /** Throws CommandFailure. */

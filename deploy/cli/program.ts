@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline/promises'
+import { DatabaseUnavailable } from '@gatehouse/database'
 import { systemClock } from '@gatehouse/runtime'
 import { Command, CommanderError } from 'commander'
 import { InstanceUnreachable, type CallAnswer } from '../calls/operator-calls.ts'
@@ -36,7 +37,8 @@ export async function runCommandLine(args: readonly string[], context: Context):
       return isJson ? report(exitCodes.usage, error.message) : exitCodes.usage
     }
     if (error instanceof CommandFailure) return report(error.exitCode, error.message)
-    if (error instanceof InstanceUnreachable) return report(exitCodes.unreachable, error.message)
+    if (error instanceof InstanceUnreachable || error instanceof DatabaseUnavailable)
+      return report(exitCodes.unreachable, error.message)
     const { stack, message } = error instanceof Error ? error : new Error(String(error))
     return report(exitCodes.failed, isJson ? message : (stack ?? message))
   }

@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { connectDatabase, migrateDatabase } from '@gatehouse/database'
 import { startPersistentPostgres } from '@gatehouse/local-servers'
+import { eventually } from '@gatehouse/test-kit'
 import pg from 'pg'
 import { loadOrCreateSecrets } from '../embedded/data-folder.ts'
-import { postJson, startInstance } from './program.ts'
+import { postJson, startInstance, startProgram } from './program.ts'
 
 const account = { username: 'alice', password: 'a long enough password' }
 
@@ -58,5 +59,49 @@ describe('npm start, its database', function () {
       instance.signal('SIGTERM')
       expect(await instance.exited).to.include({ code: 0, stderr: '' })
     }
+  })
+
+  /** Contract: 8, PostgreSQL. */
+  it('may be read-only: changes are 503, reads go on, `check` names it, and it needs no restart', async () => {
+    await using instance = await startInstance(folder)
+    const operations = await instance.waitForOutput(/http:\S+(?=\/metrics)/)
+    const registered = await postJson(`${instance.url}/api/auth/register`, account)
+    const headers = { authorization: `Bearer ${String(registered.body.token)}` }
+    const setReadOnly = async (value: string) => {
+      await query(`alter system set default_transaction_read_only = ${value}`)
+      await query('select pg_reload_conf()')
+    }
+    const change = () =>
+      fetch(`${instance.url}/api/users/@me`, {
+        method: 'PATCH',
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: JSON.stringify({ bio: 'changed' }),
+      })
+    const gatehouse = async (command: string) =>
+      await startProgram('deploy/cli/main.ts', { GATEHOUSE_DATA: folder }, [command]).exited
+
+    await setReadOnly('on')
+    const refused = await eventually('a change is refused', async () => {
+      const response = await change()
+      return response.status === 200 ? undefined : response
+    })
+    const login = await postJson(`${instance.url}/api/auth/login`, account)
+    const me = await fetch(`${instance.url}/api/users/@me`, { headers })
+    const readiness = await fetch(`${operations}/readyz?verbose`)
+    const checked = await gatehouse('check')
+    const encrypted = await gatehouse('encrypt')
+    await setReadOnly('off')
+    await eventually('changes are right', async () => (await change()).status === 200)
+
+    expect([refused.status, refused.headers.get('retry-after')]).to.deep.equal([503, '1'])
+    expect([login.status, me.status, readiness.status]).to.deep.equal([503, 200, 200])
+    expect(await readiness.json())
+      .to.have.property('dependencies')
+      .that.includes({ postgres_writes: false })
+    expect(checked.code).to.equal(7)
+    expect(checked.stdout).to.match(/WRONG\s+database\s+PostgreSQL is read-only/)
+    expect(encrypted.code).to.equal(5)
+    expect(encrypted.stderr).to.match(/^PostgreSQL is read-only.*\n$/)
+    expect((await gatehouse('check')).code).to.equal(0)
   })
 })

@@ -1,8 +1,10 @@
 import { expect } from 'chai'
+import { variablePrefix } from '@gatehouse/contracts'
 import { freePort } from '@gatehouse/local-servers'
 import {
   eventually,
   migratedDatabase,
+  openMigratedDatabase,
   startNats,
   startRedis,
   startTcpProxy,
@@ -26,11 +28,11 @@ describe('a process starts without the servers that it needs:', function () {
   })
   after(() => resources.disposeAsync())
 
-  async function start(role: 'identity' | 'gateway', changes: Record<string, string>) {
+  async function start(role: 'identity' | 'session-gateway' | 'gateway', changes: Record<string, string>) {
     const port = String(await freePort())
     const program = startProgram(entrypoints[role].file, {
       ...processEnvironment(secret),
-      [role === 'gateway' ? 'OPS_PORT' : 'IDENTITY_PORT']: port,
+      [role === 'gateway' ? 'OPS_PORT' : `${variablePrefix(role)}_PORT`]: port,
       DATABASE_URL: databaseUrl,
       ...servers,
       ...changes,
@@ -96,6 +98,28 @@ describe('a process starts without the servers that it needs:', function () {
     expect(statuses).to.deep.equal([503, 503])
     expect(program.output.stdout.match(/waiting for PostgreSQL/g)).to.have.length(1)
     expect(program.output.stderr).to.equal('')
+  })
+
+  /** Contract: 8, PostgreSQL. */
+  it('identity starts on a read-only PostgreSQL, and session-gateway, which registers itself, waits for writes', async () => {
+    await using database = await openMigratedDatabase()
+    const alter = `set transaction read write; alter database ${new URL(database.url).pathname.slice(1)}`
+    const setReadOnly = (value: string) =>
+      database.orm.em.fork().execute(`${alter} set default_transaction_read_only = ${value}`)
+    await setReadOnly('on')
+    const identity = await start('identity', { DATABASE_URL: database.url })
+    await using _identity = identity.program
+    const sessions = await start('session-gateway', { DATABASE_URL: database.url })
+    await using _sessions = sessions.program
+    await eventually('identity is ready', async () => (await identity.statusOf('/readyz')) === 200, 60_000)
+    await sessions.program.waitForOutput(/PostgreSQL is read-only/)
+    const [dependencies, waiting] = [await identity.readDependencies(), await sessions.statusOf('/readyz')]
+    await setReadOnly('off')
+    await eventually('session-gateway is ready', async () => (await sessions.statusOf('/readyz')) === 200, 60_000)
+
+    expect(dependencies).to.include({ postgres: true, postgres_writes: false })
+    expect(waiting).to.equal(503)
+    expect(await identity.readDependencies()).to.include({ postgres: true, postgres_writes: true })
   })
 
   it('and a signal ends the wait', async () => {

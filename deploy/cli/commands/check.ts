@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { connectNats } from '@gatehouse/bus'
 import { connectRedisCache } from '@gatehouse/auth'
-import { databaseTime, requireKnownSchema } from '@gatehouse/database'
+import { databaseTime, explainServerFault, requireKnownSchema, takesWrites } from '@gatehouse/database'
 import { systemRandom } from '@gatehouse/runtime'
 import {
   natsAddress,
@@ -140,6 +140,7 @@ const checkDatabase = (url: string, now: () => number, own: { instanceId?: strin
     await requireKnownSchema(orm)
     const pending = await orm.migrator.getPending()
     if (pending.length > 0) throw new Error(`${pending.length} pending migrations: run \`npm run migrate\``)
+    if (!(await takesWrites(orm.em.fork()))) throw new Error(explainServerFault('readOnly'))
     const asked = now()
     const skewMs = Math.round(Math.abs((await databaseTime(orm.em.fork())) - (asked + now()) / 2))
     if (skewMs > clockToleranceMs) throw new Error(`its clock is ${skewMs} ms from the one here: run NTP on both`)

@@ -3,14 +3,24 @@ import { channel } from 'node:diagnostics_channel'
 import type { Socket } from 'node:net'
 import { Unavailable, currentSpan, type Span } from '@gatehouse/runtime'
 import { PostgreSqlDriver, type DriverException, type EntityManager } from '@mikro-orm/postgresql'
-import { Client, DatabaseError } from 'pg'
+import { Client } from 'pg'
 import type { ClientBase, ClientConfig, Pool, PoolClient, PoolConfig } from 'pg'
-import { answerMarginMs, connectTimeoutMs, keepAliveMs, sessionTimeouts } from './policy.ts'
+import { answerMarginMs, connectTimeoutMs, keepAliveMs, readOnlyUseMs, sessionTimeouts } from './policy.ts'
 import { DatabaseSocket } from './remembered-addresses.ts'
+import { leaveReadOnlyServers, type LimitedUse } from './read-only-servers.ts'
+import { explainServerFault, serverFaultOf, type ServerFault } from './server-faults.ts'
+import { withoutValues } from './without-values.ts'
 
 /** At the start, `message` is one line with the variable and the remedy. */
 export class DatabaseUnavailable extends Unavailable {
   override readonly name = 'DatabaseUnavailable'
+  /** Undefined where this process gave up. */
+  readonly fault: ServerFault | undefined
+
+  constructor(message: string, { fault, ...options }: ErrorOptions & { fault?: ServerFault } = {}) {
+    super(message, options)
+    this.fault = fault
+  }
 }
 
 /** PostgreSQL ends a statement after `statementMs`. Its answer comes at most `marginMs` later. */
@@ -25,6 +35,9 @@ const maxTraceLength = 2_000
 /** The test runner listens, and holds design's invariant 13 for every statement. */
 const statements = channel('gatehouse:statement')
 
+/** PostgreSQL 14 and later report them at the start of a connection and with the answer after each change. */
+const readOnlyParameters: ReadonlySet<string> = new Set(['in_hot_standby', 'default_transaction_read_only'])
+
 const ownStatementMs = new AsyncLocalStorage<number>()
 
 /** `work` sends one message, which sets `statement_timeout` for its transaction. 0 is no limit. */
@@ -33,13 +46,17 @@ export async function withStatementLimit<T>(statementMs: number, work: () => Pro
 }
 
 /**
- * A connection of the pool: it traces statements inside a span, names faults and gives up a silent server. A dead host
- * sends no reset, and TCP needs 15 minutes to give up. NOTE: pg's `query_timeout` would put the connection back into the
- * pool. docs/decisions/bounded-waits.md.
+ * A connection of the pool: it traces statements inside a span, names faults, notes that its server is read-only and gives
+ * up a silent one. A dead host sends no reset, and TCP needs 15 minutes to give up. NOTE: pg's `query_timeout` would put
+ * the connection back into the pool. docs/decisions/bounded-waits.md.
  */
-class PooledConnection extends Client {
+class PooledConnection extends Client implements LimitedUse {
   /** The pool sets it. Throws when called again. */
   declare release?: PoolClient['release']
+  onReadOnly = (): void => undefined
+  readonly madeAt = performance.now()
+  usableUntil = Infinity
+  isNew = true
   readonly #limits: AnswerLimits
   #isLost = false
   #isWaiting = false
@@ -48,6 +65,9 @@ class PooledConnection extends Client {
   constructor(config: ClientConfig & { answerLimits?: AnswerLimits } = {}) {
     super(config)
     this.#limits = config.answerLimits ?? defaultLimits
+    this.connection.on('parameterStatus', ({ parameterName, parameterValue }: ParameterStatus) => {
+      if (readOnlyParameters.has(parameterName) && parameterValue === 'on') this.#noteReadOnly(readOnlyUseMs)
+    })
     this.once('connect', () => {
       const socket = this.#socket
       // Sent and received data restart the time.
@@ -88,10 +108,17 @@ class PooledConnection extends Client {
       span?.end()
       return value
     } catch (fault) {
-      const error = this.#isLost || isUnavailable(fault) ? unavailable(fault) : fault
+      const serverFault = serverFaultOf(fault) ?? (this.#isLost ? 'lost' : undefined)
+      if (serverFault === 'readOnly') this.#noteReadOnly(0)
+      const error = serverFault === undefined ? fault : unavailable(fault, serverFault)
       span?.end(error)
       throw error
     }
+  }
+
+  #noteReadOnly(useMs: number): void {
+    this.usableUntil = Math.min(this.usableUntil, this.madeAt + useMs)
+    this.onReadOnly()
   }
 
   get #socket(): Socket {
@@ -132,18 +159,8 @@ function textOf(statement: unknown): string | undefined {
   return isConfig && typeof statement.text === 'string' ? statement.text : undefined
 }
 
-/** SQLSTATE 08: connection faults. 57P01 to 57P03: shutdown, crash and start. */
-const endedConnections = /^(08...|57P0[123])$/
-const timeouts = /^(55P03|57014|25P0[34])$/
-const codeOf = (fault: unknown): string => (fault instanceof DatabaseError && fault.code) || ''
-const isUnavailable = (fault: unknown): boolean => endedConnections.test(codeOf(fault)) || timeouts.test(codeOf(fault))
-
-function unavailable(cause: unknown): DatabaseUnavailable {
-  const message = timeouts.test(codeOf(cause))
-    ? 'PostgreSQL ended a statement in time'
-    : 'the connection to PostgreSQL was refused or lost'
-  return new DatabaseUnavailable(message, { cause })
-}
+const unavailable = (cause: unknown, fault: ServerFault): DatabaseUnavailable =>
+  new DatabaseUnavailable(explainServerFault(fault), { cause, fault })
 
 /** The ORM would wrap connection faults in its own exceptions. */
 export class GuardedDriver extends PostgreSqlDriver {
@@ -155,6 +172,8 @@ export class GuardedDriver extends PostgreSqlDriver {
 const setTimeouts = Object.entries(sessionTimeouts)
   .map(([name, ms]) => `set ${name} = ${ms}`)
   .join('; ')
+
+type ParameterStatus = { parameterName: string; parameterValue: string }
 
 type PoolOptions = Omit<PoolConfig, 'onConnect'> & {
   /** The pool waits for it, which its types do not say. */
@@ -171,8 +190,9 @@ export const poolOptions: PoolOptions = {
   // Not by the first message of a connection: poolers refuse one with parameters that they do not know.
   onConnect: (client) => client.query(setTimeouts),
   onPoolCreated: (pool) => {
-    const connect = pool.connect.bind(pool)
-    const guarded = () => connect().catch((cause: unknown) => Promise.reject(unavailable(cause)))
+    const connect = leaveReadOnlyServers(pool)
+    const guarded = () =>
+      connect().catch((cause: unknown) => Promise.reject(unavailable(cause, serverFaultOf(cause) ?? 'lost')))
     pool.connect = guarded as Pool['connect']
   },
 }
@@ -195,13 +215,4 @@ export async function withConnection<T>(em: EntityManager, work: (client: PoolCl
     client.release(true)
     throw error
   }
-}
-
-/** Names in quotes and `$1` are kept. Texts and numbers are values. */
-const tokens =
-  /("[^"]*"|\$\d+)|\b[eE]'(?:[^'\\]|\\[\s\S]|'')*'|'(?:[^']|'')*'|\$([A-Za-z_]\w*|)\$[\s\S]*?\$\2\$|\b\d+(?:\.\d+)?\b/g
-
-/** The text of a statement for a trace. The ORM writes values into the text, hashes and tokens among them. */
-export function withoutValues(sql: string): string {
-  return sql.replace(tokens, (_value, kept: string | undefined) => kept ?? '?')
 }

@@ -8,10 +8,17 @@ import { release030 } from './migrations/release-0.3.0.ts'
 import { defaultConnections } from './policy.ts'
 import { createRoles } from './roles.ts'
 import { findReleaseFault, markSchema, readSchema } from './schema-release.ts'
-import { allowLongWork } from './transaction.ts'
+import { explainServerFault } from './server-faults.ts'
+import { allowLongWork, takesWrites } from './transaction.ts'
 import { chooseTls, explainTls, type DatabaseTls } from './tls.ts'
 
-export type DatabaseOptions = { url: string; connections?: number; applicationName?: string }
+export type DatabaseOptions = {
+  url: string
+  connections?: number
+  applicationName?: string
+  /** `openDatabase` refuses a read-only server. */
+  needsWrites?: boolean
+}
 
 const migrations = Object.entries({ ...release020, ...release030 }).map(([name, statements]) => ({
   name,
@@ -65,13 +72,15 @@ function explainRefusal(error: unknown): string | undefined {
   return undefined
 }
 
-/** Refuses pending migrations and a schema of another time. Throws DatabaseUnavailable. Contract: 8. */
+/** Refuses pending migrations and a schema of another time. Throws DatabaseUnavailable, without cause and fault for these. Contract: 8. */
 export async function openDatabase(options: DatabaseOptions): Promise<MikroORM> {
   const orm = await connectDatabase(options)
   const fault = await findSchemaFault(orm)
-  if (fault === null) return orm
+  const isUsable = fault === null && (!options.needsWrites || (await takesWrites(orm.em.fork())))
+  if (isUsable) return orm
   await orm.close(true)
-  throw new DatabaseUnavailable(`DATABASE_URL: ${fault}`)
+  if (fault !== null) throw new DatabaseUnavailable(`DATABASE_URL: ${fault}`)
+  throw new DatabaseUnavailable(`DATABASE_URL: ${explainServerFault('readOnly')}`, { fault: 'readOnly' })
 }
 
 /** The migrator would create its table. The role of a service may not. */

@@ -14,6 +14,8 @@ export const sessionTimeouts = {
 export const answerMarginMs = 5 * second
 /** TCP asks after this silence. Ten unanswered questions, one a second, close the connection. */
 export const keepAliveMs = 10 * second
+/** A connection to a read-only server is used for this long. Writes are right again within two seconds. Contract: 8. */
+export const readOnlyUseMs = second
 /** For a transaction over all rows of an account: `allowLongWork`. */
 export const longWork = { lockMs: 60 * second, statementMs: 15 * 60 * second } as const
 /** Reads keep these while transactions wait for locks. At most half of the pool. */
@@ -23,4 +25,4 @@ export const transactionWaitMs = 5 * second
 /** In one process: one works, one may wait for its locks. */
 export const transactionsPerAccount = 2
 export const accountWaitMs = 2 * second
-export const deadlockRetries = 2
+export const conflictRetries = 2

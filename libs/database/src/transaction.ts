@@ -1,13 +1,11 @@
 import type { EntityManager, MikroORM } from '@mikro-orm/postgresql'
 import type { QueryResult } from 'pg'
 import { DatabaseUnavailable, withConnection, withStatementLimit } from './driver.ts'
-import { accountWaitMs, deadlockRetries, transactionWaitMs, transactionsPerAccount } from './policy.ts'
+import { accountWaitMs, conflictRetries, transactionWaitMs, transactionsPerAccount } from './policy.ts'
 import { connectionsForReads, defaultConnections, longWork } from './policy.ts'
 
-const deadlockDetected = '40P01'
-
 /**
- * Repeats after a deadlock. Waiting transactions leave connections for reads. Of one account, whose row it locks, few hold
+ * Repeats after a deadlock or another conflict. Waiting transactions leave connections for reads. Of one account, whose row it locks, few hold
  * a connection at once. Throws DatabaseUnavailable, also at `lock_timeout`. docs/decisions/bounded-waits.md.
  */
 export async function transaction<T>(
@@ -18,18 +16,18 @@ export async function transaction<T>(
   const connections = orm.config.get('pool').max ?? defaultConnections
   const max = Math.max(1, connections - Math.min(connectionsForReads, Math.floor(connections / 2)))
   const begin = () => orm.em.fork().transactional(work)
-  const run = () => repeatDeadlocked(() => inSlot(orm, 'all', { max, waitMs: transactionWaitMs }, begin))
+  const run = () => repeatConflicting(() => inSlot(orm, 'all', { max, waitMs: transactionWaitMs }, begin))
   if (accountId === undefined) return await run()
   return await inSlot(orm, accountId, { max: transactionsPerAccount, waitMs: accountWaitMs }, run)
 }
 
-async function repeatDeadlocked<T>(work: () => Promise<T>, retries = deadlockRetries): Promise<T> {
+async function repeatConflicting<T>(work: () => Promise<T>, retries = conflictRetries): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === deadlockDetected)) throw error
-    if (retries === 0) throw new DatabaseUnavailable('a transaction deadlocked again and again', { cause: error })
-    return await repeatDeadlocked(work, retries - 1)
+    const isConflict = error instanceof DatabaseUnavailable && error.fault === 'conflict'
+    if (!isConflict || retries === 0) throw error
+    return await repeatConflicting(work, retries - 1)
   }
 }
 
@@ -87,6 +85,13 @@ export async function databaseTime(em: EntityManager): Promise<number> {
   const sql = 'select floor(extract(epoch from clock_timestamp()) * 1000)::text as now'
   const [row] = await em.execute<{ now: string }[]>(sql)
   return Number(row?.now)
+}
+
+/** False at a standby, and where the server or the role is set to read-only. Contract: 8, Readiness. */
+export async function takesWrites(em: EntityManager): Promise<boolean> {
+  const sql = `select current_setting('transaction_read_only') = 'off' as "takesWrites"`
+  const [row] = await em.execute<{ takesWrites: boolean }[]>(sql)
+  return row?.takesWrites === true
 }
 
 export type ShortTransaction = {

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { withoutValues } from './driver.ts'
+import { withoutValues } from './without-values.ts'
 
 describe('The text of a statement in a trace', () => {
   it('has no value that the ORM wrote into it, whatever quotes it has', () => {

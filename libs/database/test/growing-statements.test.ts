@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { withoutValues } from '../src/driver.ts'
+import { withoutValues } from '../src/without-values.ts'
 import { expect } from 'chai'
 import { growDatabase, migratedDatabase } from '@gatehouse/test-kit'
 import pg, { type Client } from 'pg'

@@ -20,5 +20,5 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     publicAddress: publicAddress(given),
     reach: readFederation(given),
   }
-  return { config, resources: { ...commonResources(given), postgres: { url: given.DATABASE_URL } } }
+  return { config, resources: { ...commonResources(given), postgres: { url: given.DATABASE_URL, needsWrites: true } } }
 }

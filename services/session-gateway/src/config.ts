@@ -16,5 +16,5 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     ...upstreamsConfig(given),
     port: given.SESSION_GATEWAY_PORT,
   }
-  return { config, resources: { ...commonResources(given), postgres: { url: given.DATABASE_URL } } }
+  return { config, resources: { ...commonResources(given), postgres: { url: given.DATABASE_URL, needsWrites: true } } }
 }

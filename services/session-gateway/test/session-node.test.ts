@@ -46,4 +46,26 @@ describe('The heartbeat of a node', () => {
     expect(without).to.deep.include({ ready: false })
     expect(without).to.have.property('dependencies').that.deep.include({ postgres: true, heartbeat: false })
   })
+
+  /** Contract: 8, Readiness. */
+  it('may fail on a read-only database, where no other node can evict it: it stays ready', async () => {
+    await using database = await openMigratedDatabase()
+    const orm = await connectDatabase({ url: database.url, connections: 1 })
+    await using opening = new AsyncDisposableStack()
+    opening.defer(() => orm.close(true))
+    const timer = manualTimer()
+    const node = await registerNode({ orm, random: systemRandom, timer, timings })
+
+    await orm.em.fork().execute('set default_transaction_read_only = on')
+    timer.advance(timings.nodeSilenceMs)
+    const staleBefore = !node.isFresh()
+    const refused = await node.heartbeat().catch((error: unknown) => error)
+    const freshAfter = node.isFresh()
+    timer.advance(timings.nodeSilenceMs)
+    const staleWithout = !node.isFresh()
+    await node.heartbeat()
+
+    expect(refused).to.be.instanceOf(DatabaseUnavailable).and.include({ fault: 'readOnly' })
+    expect([staleBefore, freshAfter, staleWithout, node.isFresh()]).to.deep.equal([true, true, true, true])
+  })
 })

@@ -1,3 +1,4 @@
+import { takesWrites } from '@gatehouse/database'
 import { refuse, withTimeout } from '@gatehouse/runtime'
 import type { Middleware } from 'koa'
 import { sendRefusal } from '../http/request-state.ts'
@@ -45,6 +46,7 @@ export function resourceReadiness({ orm, bus, accountStateCache }: Partial<Resou
   return {
     required: orm ? { postgres: async () => Boolean(await orm.em.fork().execute('select 1')) } : {},
     optional: {
+      ...(orm && { postgres_writes: () => takesWrites(orm.em.fork()) }),
       ...(bus && { nats: () => bus.ready() }),
       ...(accountStateCache && { redis: () => accountStateCache.ready() }),
     },

@@ -17,7 +17,7 @@ export type Resources = Context & { orm: MikroORM; bus: Bus; accountStateCache: 
 export type ResourceOptions = {
   logLevel: string
   tracing?: TracingOptions
-  postgres?: { url: string; connections?: number }
+  postgres?: Pick<DatabaseOptions, 'url' | 'connections' | 'needsWrites'>
   nats?: ServerAddress
   redis?: ServerAddress
 }
@@ -78,8 +78,8 @@ async function awaitDatabase(options: DatabaseOptions, log: Log, { stopRequested
     try {
       return await openDatabase(options)
     } catch (error) {
-      // A fault of the schema has no cause.
-      if (!(error instanceof DatabaseUnavailable) || error.cause === undefined) throw error
+      const isAway = error instanceof DatabaseUnavailable && (error.cause ?? error.fault) !== undefined
+      if (!isAway) throw error
       stopRequested?.throwIfAborted()
       if (attempt === 1) {
         log.warn({ reason: error.message }, 'waiting for PostgreSQL')
