@@ -16,7 +16,7 @@ export async function createUsers(cluster: Cluster, count: number): Promise<Benc
   await em.execute('analyze users')
   await orm.close()
   const key = createTokenKey(cluster.environment.JWT_SECRET!)
-  // Born a little ago, so that a reset in the same second counts for them.
+  // No sign-in tells a reset of this second that they are of it.
   const now = Date.now() - 5_000
   return Array.from({ length: count }, (_, place) => {
     const id = String(1_000_000_000_000_000_000n + BigInt(place))

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { startCluster, type Cluster } from '../deploy/cluster/cluster.ts'
 import { insertAccounts, type Account } from './revocation/accounts.ts'
-import { revocationsOf } from './revocation/changes.ts'
+import { logIn, revocationsOf } from './revocation/changes.ts'
 import { tokenClients, type TokenClient } from './revocation/clients.ts'
 import { holdRequests, type HeldRequest } from './revocation/held-requests.ts'
 import { injectFaults, seededPick } from './revocation/inject-faults.ts'
@@ -14,6 +14,8 @@ type Tally = {
   changes: Map<string, number>
   unanswered: number
   acceptedBefore: number
+  /** Changes that were asked for in the second of the newest token. */
+  sameSecond: number
   checks: { accepted: number; refused: number; unavailable: number }
   /** Requests that were begun before the revocation and ended after it. */
   held: { accepted: number; refused: number; unavailable: number }
@@ -38,6 +40,7 @@ describe('A revoked token is rejected once the revocation was answered', functio
       changes: new Map(),
       unanswered: 0,
       acceptedBefore: 0,
+      sameSecond: 0,
       checks: { accepted: 0, refused: 0, unavailable: 0 },
       held: { accepted: 0, refused: 0, unavailable: 0 },
       stale: [],
@@ -57,6 +60,7 @@ describe('A revoked token is rejected once the revocation was answered', functio
     report(tally, done)
     expect(tally.stale).to.deep.equal([])
     expect(tally.acceptedBefore).to.be.greaterThan(0)
+    expect(tally.sameSecond).to.be.greaterThan(0)
     expect(tally.held.refused).to.be.greaterThan(0)
     expect(tally.checks.refused).to.be.greaterThan(tally.acceptedBefore)
   })
@@ -72,7 +76,7 @@ type Work = {
   worker: number
 }
 
-/** Takes accounts one by one: checks that the token is accepted, revokes it, presents it to every process at once. */
+/** Takes accounts one by one: checks that the token is accepted, logs in, revokes both tokens, presents them to every process at once. */
 async function revokeTokens({ cluster, admin, accounts, tally, revoked, stop, worker }: Work): Promise<void> {
   const pick = seededPick(seed + worker + 1)
   const clients = tokenClients(cluster)
@@ -81,9 +85,11 @@ async function revokeTokens({ cluster, admin, accounts, tally, revoked, stop, wo
     const before = await Promise.all(clients.slice(0, 2).map((client) => client.present(token)))
     tally.acceptedBefore += before.filter((verdict) => verdict === 'accepted').length
     const held = await holdRequests(cluster, token)
-    const changes = revocationsOf(account, admin)
-    const change = changes[pick(changes.length)]!
     const gateway = cluster.gateways[pick(cluster.gateways.length)]!
+    const newest = { ...account, token: (await logIn(account, gateway)) ?? token }
+    const changes = revocationsOf(newest, admin)
+    const change = changes[pick(changes.length)]!
+    if (issuedAt(newest) === Math.floor(Date.now() / 1000)) tally.sameSecond += 1
     const answered = await change.send(gateway).then(
       ({ status }) => status === 200,
       () => false,
@@ -95,9 +101,14 @@ async function revokeTokens({ cluster, admin, accounts, tally, revoked, stop, wo
     }
     tally.changes.set(change.kind, (tally.changes.get(change.kind) ?? 0) + 1)
     const ended = held.map((one) => endHeld(one, account, tally))
-    await Promise.all([...ended, ...clients.map((client) => check(client, account, tally))])
-    revoked.push(account)
+    await Promise.all([...ended, ...clients.map((client) => check(client, newest, tally))])
+    revoked.push(account, newest)
   }
+}
+
+function issuedAt({ token }: Account): number {
+  const { iat } = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as { iat: number }
+  return iat
 }
 
 /** A late cache write could restore an old state: revoked tokens are presented repeatedly. */
@@ -133,11 +144,15 @@ async function endHeld(request: HeldRequest, account: Account, tally: Tally): Pr
   if (verdict === 'accepted') tally.stale.push(`${request.name} accepted ${account.username}`)
 }
 
-function report({ changes, unanswered, acceptedBefore, checks, held, stale }: Tally, done: Map<string, number>): void {
+function report(
+  { changes, unanswered, acceptedBefore, sameSecond, checks, held, stale }: Tally,
+  done: Map<string, number>,
+): void {
   const list = (counts: Map<string, number>): string =>
     [...counts].map(([name, count]) => `${count} × ${name}`).join(', ')
   const lines = [
     `answered: ${list(changes)}; ${unanswered} not answered`,
+    `asked for in the second of the newest token: ${sameSecond}`,
     `revoked tokens presented: ${checks.refused + checks.accepted} (${checks.unavailable} times a process was unavailable)`,
     `requests with a held last byte: ${held.refused + held.accepted} (${held.unavailable} times a process was unavailable)`,
     `accepted before: ${acceptedBefore}; accepted after: ${stale.length}`,

@@ -1,11 +1,13 @@
+import bcrypt from 'bcrypt'
 import pg from 'pg'
 import { createTokenKey, signToken } from '@gatehouse/auth'
 
 /** An account with a token that was signed well before the test revokes it. */
 export type Account = { id: string; username: string; token: string; isFederated: boolean }
 
-/** A hash that no password fits. */
-const dummyHash = '$2b$12$SABb/N/Pj9aB1rMxt9wUnuHNFUnndzJcZ3m76ea.dRaDrYa4XkXZG'
+/** Of every account, with a hash at the lowest cost. */
+export const accountPassword = 'correct horse battery'
+const passwordHash = bcrypt.hashSync(accountPassword, 4)
 const firstId = 10_000_000_000n
 const tokenAgeMs = 600_000
 
@@ -23,7 +25,7 @@ export async function insertAccounts(databaseUrl: string, jwtSecret: string, cou
               case when n % 2 = 1 then n::text end,
               n = 0
        from generate_series(0, $3::integer) n`,
-      [firstId, dummyHash, count],
+      [firstId, passwordHash, count],
     )
   } finally {
     await client.end()

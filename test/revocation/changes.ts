@@ -1,13 +1,25 @@
 import { callApi } from '../api.ts'
-import type { Account } from './accounts.ts'
+import { accountPassword, type Account } from './accounts.ts'
+
+/** Behind a proxy, so that each account has an address and limits of its own. */
+const headersOf = ({ id }: Account) => ({ 'x-forwarded-for': `10.${Number(id) & 255}.${(Number(id) >> 8) & 255}.7` })
+
+/** A token of now. Undefined where the login is not answered. */
+export async function logIn(account: Account, gateway: string): Promise<string | undefined> {
+  const body = { username: account.username, password: accountPassword }
+  const options = { body, headers: headersOf(account) }
+  return await callApi(gateway, 'POST /api/auth/login', options).then(
+    ({ status, body: { token } }) => (status === 200 ? token : undefined),
+    () => undefined,
+  )
+}
 
 export type Revocation = { kind: string; send(gateway: string): Promise<{ status: number }> }
 
 /** The ways to revoke an account's tokens; of a local account only those that need no password of its own. */
 export function revocationsOf(account: Account, admin: Account): Revocation[] {
   const { id, username, token, isFederated } = account
-  // Behind a proxy, so that each account has an address and limits of its own.
-  const headers = { 'x-forwarded-for': `10.${Number(id) & 255}.${(Number(id) >> 8) & 255}.7` }
+  const headers = headersOf(account)
   const call = (kind: string, request: string, options: { token: string; body?: object }): Revocation => ({
     kind,
     send: (gateway) => callApi(gateway, request, { ...options, headers }),

@@ -25,9 +25,6 @@ type ProbeOptions = {
   concurrency?: number
 }
 
-/** A token of the second of the act stays valid. docs/specification.md, Bearer tokens. */
-const sameSecondMs = 1_100
-
 /** An account has 30 messages and two more each second on a node. */
 const betweenMessagesMs = 150
 
@@ -42,7 +39,6 @@ export async function probe({ adapter, origins, rounds, watchMs, concurrency = 4
       const actor = await adapter.logIn(origins[0])
       const opened = origins.map(async (origin) => (await adapter.openSocket?.(origin, old)) ?? [])
       const sockets = (await Promise.all(opened)).flat()
-      await pause(sameSecondMs)
       const round = { adapter, origins, sockets, old, concurrency, watchMs, result, endsSockets }
       await probeOnce(round, () => run(origins[0], actor))
     }

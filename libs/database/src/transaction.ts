@@ -80,10 +80,12 @@ export async function allowLongWork(em: EntityManager, { lockMs, statementMs } =
   await withStatementLimit(statementMs, () => em.execute(sql))
 }
 
-/** In milliseconds: one clock for all replicas. Contract: 3. */
-export async function databaseTime(em: EntityManager): Promise<number> {
+/** In milliseconds: one clock for all replicas. With `afterMs`, PostgreSQL waits that long first. Contract: 3. */
+export async function databaseTime(em: EntityManager, afterMs = 0): Promise<number> {
   const sql = 'select floor(extract(epoch from clock_timestamp()) * 1000)::text as now'
-  const [row] = await em.execute<{ now: string }[]>(sql)
+  const [row] = await (afterMs > 0
+    ? em.execute<{ now: string }[]>(`${sql} from pg_sleep(?)`, [afterMs / 1000])
+    : em.execute<{ now: string }[]>(sql))
   return Number(row?.now)
 }
 

@@ -1,6 +1,6 @@
 import type { AuditAction } from '@gatehouse/contracts'
 import { expect } from 'chai'
-import { AuditEntry, User, accountStateOf, nextId, recordAudit } from '@gatehouse/domain'
+import { AuditEntry, User, accountStateOf, nextId, recordAudit, type RevocationTime } from '@gatehouse/domain'
 import { openMigratedDatabase } from '@gatehouse/test-kit'
 import { readAccountStates } from '../src/batched-read.ts'
 
@@ -8,7 +8,7 @@ describe('account states', () => {
   it('read from the table equal those of the loaded user; unknown ids are missing', async () => {
     await using database = await openMigratedDatabase()
     const em = database.orm.em.fork()
-    const times = { passwordChangedAt: 1_700_000_000_001, sessionsEndedAt: 1_700_000_000_002 }
+    const times = { passwordChangedAt: 1_700_000_000_001 as RevocationTime, sessionsEndedAt: 1_700_000_000_002 }
     const facts = { isAdmin: true, ...times, secondFactorDue: true }
     const user = em.create(User, {
       ...facts,
@@ -30,7 +30,7 @@ describe('account states', () => {
   it('have a higher version when the password changes', () => {
     const user = Object.assign(Object.create(User.prototype) as User, { stateVersion: 3, passwordHash: 'old' })
 
-    user.changePassword('new', 1_700_000_000_000)
+    user.changePassword('new', 1_700_000_000_000 as RevocationTime)
 
     expect(user).to.include({ stateVersion: 4, passwordHash: 'new', passwordChangedAt: 1_700_000_000_000 })
   })

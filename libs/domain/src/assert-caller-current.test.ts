@@ -21,7 +21,7 @@ describe('a caller who acts', () => {
     expect(judge({ ...live, isDeleted: true })).to.equal('account_deleted')
   })
 
-  it('keeps a token of the second of the change, and loses an earlier one', () => {
+  it('keeps a token of the second of the change, which is younger, and loses an earlier one', () => {
     expect(judge({ passwordChangedAt: second * 1000 + 999 })).to.equal('current')
     expect(judge({ passwordChangedAt: (second + 1) * 1000 })).to.equal('token_revoked')
     expect(judge({ passwordChangedAt: second * 1000 }, second - 1)).to.equal('token_revoked')

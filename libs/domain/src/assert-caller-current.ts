@@ -8,7 +8,10 @@ export type ActingCaller = { userId: string; tokenIssuedAt: number }
 
 export type ActingAdmin = (ActingCaller & { username: string }) | Operator
 
-type CallerState = Pick<User, 'isDeleted' | 'isAdmin' | 'passwordChangedAt'> & { secondFactorDue?: boolean | undefined }
+type CallerState = Pick<User, 'isDeleted' | 'isAdmin'> & {
+  passwordChangedAt?: number | null | undefined
+  secondFactorDue?: boolean | undefined
+}
 type Needs = { admin?: boolean }
 
 /**
@@ -24,7 +27,7 @@ export async function assertCallerCurrent(em: EntityManager, caller: ActingCalle
   assertCurrent(state, caller, needs)
 }
 
-/** A token of the same second stays valid. Throws as `assertCallerCurrent`. Spec: Bearer tokens. */
+/** No token of the second of a change is older than it. Throws as `assertCallerCurrent`. Spec: Bearer tokens. */
 export function assertCurrent<State extends CallerState>(
   state: State | null | undefined,
   caller: ActingCaller,

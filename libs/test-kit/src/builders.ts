@@ -3,7 +3,9 @@ import { User, nextId } from '@gatehouse/domain'
 import type { EntityManager, MikroORM, RequiredEntityData } from '@mikro-orm/postgresql'
 import { randomName } from './random-name.ts'
 
-export type UserOverrides = Partial<RequiredEntityData<User>>
+export type UserOverrides = Partial<Omit<RequiredEntityData<User>, 'passwordChangedAt'>> & {
+  passwordChangedAt?: number | null
+}
 
 /**
  * A local account that no password fits, unless told otherwise; put straight into the database, or into the transaction

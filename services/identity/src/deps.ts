@@ -13,11 +13,16 @@ import type { ImageConverter } from './uploads/image-converter.ts'
 import type { UploadCleanup } from './uploads/upload-cleanup.ts'
 import type { UploadStore } from './uploads/upload-store.ts'
 
-export type OperationContext = Pick<Deps, 'orm' | 'clock' | 'random' | 'log' | 'databaseTime' | 'afterCommit'>
+export type OperationContext = Pick<
+  Deps,
+  'orm' | 'clock' | 'random' | 'log' | 'databaseTime' | 'revocationWaits' | 'afterCommit'
+>
 
 export type Deps = Resources & {
-  /** In milliseconds. Tokens are issued and revoked at it, because the clocks of replicas may differ. */
-  databaseTime: (em: EntityManager) => Promise<number>
+  /** In milliseconds, `afterMs` later. Tokens are issued and revoked at it, because the clocks of replicas may differ. */
+  databaseTime: (em: EntityManager, afterMs?: number) => Promise<number>
+  /** Of the process: each wait for the next second holds a connection. */
+  revocationWaits: Quota
   config: IdentityConfig
   hasher: PasswordHasher
   relay: OutboxRelay

@@ -20,6 +20,8 @@ export const policy = {
   signInMs: 90 * 24 * 60 * 60 * 1000,
   signInsPerAccount: 200,
   signInsRemovedAtOnce: 10,
+  /** Each holds a connection for a second at most. Seven of ten may be in transactions. */
+  revocationWaitsAtOnce: 2,
   /** Contract: 3, Passkeys. */
   passkeyChallengeMs: 5 * 60 * 1000,
   /** Spec: Login 5. */

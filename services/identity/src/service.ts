@@ -47,6 +47,7 @@ export async function startIdentity(
   const basis = {
     ...resources,
     databaseTime,
+    revocationWaits: createQuota(1, policy.revocationWaitsAtOnce),
     config,
     hasher: overrides.hasher ?? opening.use(startPasswordHasher({ ...config.hashing, ...resources })),
     relay,

@@ -78,8 +78,9 @@ describe('change-password', () => {
     expect(accountStateOf(stored)).to.include({ version: user.stateVersion + 1, sessionsEndedAt: null })
   })
 
-  it('is never earlier than the change before it, though the clock of this replica is behind', async () => {
+  it('is of a later second than the change before it, though the clock has gone back since', async () => {
     const ahead = identity.clock.now() + 5_000
+    const next = (Math.floor(ahead / 1000) + 1) * 1000
     const user = await buildUser(identity, { passwordChangedAt: ahead })
 
     const { body } = await identity.call('POST', '/api/users/@me/change-password', {
@@ -88,11 +89,11 @@ describe('change-password', () => {
     })
 
     const token = verifyToken(createTokenKey(identity.config.jwtSecret), String(body['token']), ahead)
-    expect((await readUser(identity, user.id)).passwordChangedAt).to.equal(ahead)
-    expect(token!.iat).to.equal(Math.floor(ahead / 1000))
+    expect((await readUser(identity, user.id)).passwordChangedAt).to.equal(next)
+    expect(token!.iat).to.equal(next / 1000)
   })
 
-  it('succeeds for one of sixteen concurrent requests with the current password, the others are 403', async () => {
+  it('succeeds for one of sixteen concurrent requests with the current password, which revokes the tokens of the others', async () => {
     const user = await buildUser(identity)
     const wanted = Array.from({ length: 16 }, (_, index) => `new password ${index}`)
     identity.hasher.beforeWork = barrier(16)
@@ -103,19 +104,33 @@ describe('change-password', () => {
 
     const winners = answers.flatMap(({ status }, index) => (status === 200 ? [wanted[index]!] : []))
     expect(winners).to.have.length(1)
-    expect(answers.filter((answer) => refusalOf(answer)[1] === 'Incorrect password')).to.have.length(15)
+    expect(answers.filter(({ body }) => body['code'] === 'token_revoked')).to.have.length(15)
     expect(await bcrypt.compare(winners[0]!, (await readUser(identity, user.id)).passwordHash)).to.equal(true)
   })
 
-  it('of a federated account succeeds only over the password that stood when it began', async () => {
+  it('of a federated account revokes the token of another that began before', async () => {
     const user = await federated()
     identity.hasher.beforeWork = async () => {
       identity.hasher.beforeWork = async () => undefined
       expect((await change(user, { newPassword: 'the other change' })).status).to.equal(200)
     }
 
-    expect((await change(user, { newPassword })).status).to.equal(409)
+    expect((await change(user, { newPassword })).body).to.include({ code: 'token_revoked' })
     expect(await bcrypt.compare('the other change', (await readUser(identity, user.id)).passwordHash)).to.equal(true)
+  })
+
+  it('succeeds only over the password that stood when it began, also where an earlier release changed it in the second of the token', async () => {
+    const [remote, local] = [await federated(), await buildUser(identity)]
+    identity.hasher.beforeWork = async (kind) => {
+      if (kind === 'verify') return
+      const sql = `update users set password_hash = 'another', password_changed_at = ? where id in (?, ?)`
+      await identity.deps.orm.em.fork().execute(sql, [identity.clock.now(), remote.id, local.id])
+    }
+
+    expect((await change(remote, { newPassword })).body).to.include({ code: 'password_changed_meanwhile' })
+    const answer = await change(local, { newPassword, currentPassword: testPassword })
+    expect(refusalOf(answer)).to.deep.equal([403, 'Incorrect password'])
+    expect((await readUser(identity, local.id)).passwordHash).to.equal('another')
   })
 
   it('refuses accounts that have been deleted, also while it hashes', async () => {

@@ -49,7 +49,7 @@ describe('token times come from the one clock of the database', () => {
       ).body
       const loggedIn = await login(replica, body.username, testPassword)
       const changed = await replica.call('POST', '/api/users/@me/change-password', {
-        as: { id: registered.user.id, username: body.username },
+        as: { id: registered.user.id, username: body.username, tokenIssuedAt: claimsOf(loggedIn).iat },
         body: { currentPassword: testPassword, newPassword: 'a better password' },
       })
       const until = await now()
@@ -74,14 +74,18 @@ describe('token times come from the one clock of the database', () => {
     }
   })
 
-  it('and never go back: a login after a change that was later by another clock is issued at the change', async () => {
+  it('and never go back: after a change of a later time a login is issued at it, and the next change revokes that', async () => {
     const later = (await now()) + minute
+    const next = (Math.floor(later / 1000) + 1) * 1000
     const user = await buildUser(ahead, { passwordChangedAt: later, sessionsEndedAt: later })
-    expect(claimsOf(await login(behind, user.username, testPassword)).iat).to.equal(Math.floor(later / 1000))
+    const claims = claimsOf(await login(behind, user.username, testPassword))
+    expect(claims.iat).to.equal(Math.floor(later / 1000))
     const admin = await buildUser(ahead, { isAdmin: true })
 
     await answered(ahead.call('POST', `/api/admin/users/${user.id}/reset-password`, { as: admin }))
 
-    expect(await readUser(ahead, user.id)).to.include({ passwordChangedAt: later, sessionsEndedAt: later })
+    const changed = await readUser(ahead, user.id)
+    expect(changed).to.include({ passwordChangedAt: next, sessionsEndedAt: next })
+    expect(checkRevocation(claims, accountStateOf(changed))).to.equal('revoked')
   })
 })

@@ -33,6 +33,7 @@ describe('GET /api/admin/users/:id', () => {
     const user = await buildUser(identity)
     const inviteId = await redeem(user)
     const body = { username: user.username, password: testPassword }
+    const lastLoginAt = identity.clock.now()
     await answered(identity.call('POST', '/api/auth/login', { body }))
     await turnOn(identity, user)
     const key = { credentialId: 'one', publicKey: 'key', counter: 0, name: 'a key', createdAt: new Date(5) }
@@ -54,7 +55,7 @@ describe('GET /api/admin/users/:id', () => {
       incomplete: false,
       passkeys: 1,
       secondFactor: true,
-      lastLoginAt: identity.clock.now(),
+      lastLoginAt,
     })
     expect(shown).to.include({ id: user.id, username: user.username, suspendedReason: 'spam', secondFactor: true })
     expect(shown).to.not.have.any.keys('passwordHash', 'showActivity')

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { checkRevocation, createTokenKey, verifyToken } from '@gatehouse/auth'
 import { sessionsEnded } from '@gatehouse/contracts'
-import { User, accountStateOf } from '@gatehouse/domain'
+import { User, accountStateOf, type RevocationTime } from '@gatehouse/domain'
 import { buildUser, cacheState, collectEvents, readUser } from './builders.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 import { testPassword } from './quick-hasher.ts'
@@ -79,7 +79,7 @@ describe('passwordChangeRequired', () => {
     const em = identity.deps.orm.em.fork()
     const user = await em.findOneOrFail(User, { id: built.id })
     user.detachFromHome()
-    user.resetPassword('a temporary hash', identity.clock.now())
+    user.resetPassword('a temporary hash', identity.clock.now() as RevocationTime)
     expect(user.passwordChangeRequired).to.equal(true)
 
     user.reattachToHome({ homeUserId: '7', username: 'may@home.example' })

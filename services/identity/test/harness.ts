@@ -80,8 +80,11 @@ export async function startTestIdentity(options: Options = {}): Promise<TestIden
   const config = { ...testConfig(join(folder, 'uploads')), ...options.config }
   const federation = await fakeFederation(opening, resources.bus)
   const hasher = quickHasher()
-  // Tests move the clock, and the database's with it.
-  const databaseTime = async () => resources.clock.now()
+  // Tests move the clock, and the database's with it. A wait moves both.
+  const databaseTime = async (_em: unknown, afterMs = 0) => {
+    resources.clock.advance(afterMs)
+    return resources.clock.now()
+  }
   const overrides = { hasher, databaseTime, ...options.overrides }
   const identity = opening.use(await startIdentity(config, resources, overrides))
   const { clock } = resources

@@ -1,4 +1,6 @@
+import { createTokenKey, verifyToken } from '@gatehouse/auth'
 import { accountStatesQuery, type AccountState } from '@gatehouse/contracts'
+import type { TestCaller } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { buildUser } from './builders.ts'
@@ -58,15 +60,16 @@ describe('Reads with two replicas', function () {
   async function accountWriter(home: TestIdentity): Promise<Writer> {
     built += 1
     const { id, username } = await buildUser(home, { username: `writer_${built}` })
-    const as = { id, username }
+    const as: TestCaller = { id, username }
     let count = 0
     let isAdmin = false
     let version = 1
     let isDeleted = false
-    const change = async (given: TestIdentity, [method, path]: [string, string], body: object): Promise<void> => {
+    const change = async (given: TestIdentity, [method, path]: [string, string], body: object) => {
       const caller = path.startsWith('/api/admin') ? admin : as
-      const { status, text } = await given.call(method, path, { as: caller, body })
+      const { status, text, body: answer } = await given.call(method, path, { as: caller, body })
       expect(status, text).to.equal(200)
+      return answer
     }
     return {
       write: async (given, kind) => {
@@ -84,7 +87,9 @@ describe('Reads with two replicas', function () {
         }
         const password = { currentPassword: testPassword, newPassword: testPassword }
         if (kind === 2) {
-          await change(given, ['POST', '/api/users/@me/change-password'], password)
+          const { token } = await change(given, ['POST', '/api/users/@me/change-password'], password)
+          const key = createTokenKey(given.config.jwtSecret)
+          as.tokenIssuedAt = verifyToken(key, String(token), given.clock.now())!.iat
           return { version }
         }
         await change(given, ['DELETE', '/api/users/@me'], { password: testPassword, username })

@@ -34,21 +34,22 @@ describe('Suspension', () => {
       .map(({ action, detail }) => ({ action, detail }))
   }
 
-  it('revokes every token before it answers, those of the same second too, and says so in an event and the audit log', async () => {
+  it('revokes every token before it answers, those of the second in which it was asked for too, and says so in an event and the audit log', async () => {
     const user = await buildUser(identity)
     await cacheState(identity, user)
     await using events = await collectEvents(identity, [userSuspended])
     const token = claimsOf(await logIn(user))
+    const asked = identity.clock.now()
     expect(checkRevocation(token, accountStateOf(user))).to.equal('live')
 
     const { status, body } = await suspend(user, { reason: ' spam\nand worse ' })
 
     const cached = await identity.deps.accountStateCache.find(user.id)
-    const now = identity.clock.now()
-    const at = (Math.floor(now / 1000) + 1) * 1000
-    expect(token.iat).to.equal(Math.floor(now / 1000))
+    const at = identity.clock.now()
+    expect(token.iat).to.equal(Math.floor(asked / 1000))
+    expect(at).to.equal((token.iat + 1) * 1000)
     expect(checkRevocation(token, cached)).to.equal('revoked')
-    expect([status, body['suspendedAt'], body['suspendedReason']]).to.deep.equal([200, now, 'spam\nand worse'])
+    expect([status, body['suspendedAt'], body['suspendedReason']]).to.deep.equal([200, at, 'spam\nand worse'])
     expect(cached).to.include({ passwordChangedAt: at, sessionsEndedAt: at })
     const reason = 'spam\nand worse'
     const actor = { userId: admin.id, username: admin.username }
@@ -155,6 +156,9 @@ describe('Suspension', () => {
     const [one, other] = [await buildUser(own, { isAdmin: true }), await buildUser(own, { isAdmin: true })]
     const act = (method: string, path: string, as: User, body?: object) =>
       own.call(method, `/api/admin/users/${path}`, { as, ...(body && { body }) })
+    for (const { username } of [one, other]) {
+      await answered(own.call('POST', '/api/auth/login', { body: { username, password: testPassword } }))
+    }
 
     const both = await Promise.all([
       act('POST', `${other.id}/suspend`, one, {}),
@@ -247,6 +251,7 @@ describe('Suspension', () => {
     ] as const) {
       it(`gives no fresh token to ${what} whose password was verified before`, async () => {
         const user = await buildUser(identity)
+        await answered(logIn(user))
         identity.hasher.beforeWork = async () => {
           identity.hasher.beforeWork = async () => undefined
           await answered(suspend(user))

@@ -170,7 +170,7 @@ describe('WebSocket handshake', () => {
     }
   })
 
-  it('WebSocket handshake 3: a token older than the password is closed with 4004, one of the same second passes', async () => {
+  it('WebSocket handshake 3: a token older than the password is closed with 4004, one of its second, which is younger, passes', async () => {
     const changedAt = Date.now()
     const user = await buildUser(cluster)
     await cluster.sql('update users set password_changed_at = ? where id = ?', [changedAt, user.id])

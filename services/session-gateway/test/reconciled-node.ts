@@ -78,7 +78,7 @@ export class ReconciledNode {
   forceOut(userId: string, ending: keyof typeof sessionEndings, at: number): void {
     const user = this.sessions.find(userId)
     const second = ending === 'UserDeleted' ? Infinity : at
-    if (user) endSessions(this.#deps, user, { ...sessionEndings[ending], second, version: -1 })
+    if (user) endSessions(this.#deps, user, { ...sessionEndings[ending], second })
   }
 
   /** Lets `ms` pass in small steps, and everything happen that follows from each. */

@@ -48,7 +48,7 @@ function isClaims(claims: unknown): claims is TokenClaims {
 
 export type TokenStatus = 'live' | 'missing' | 'deleted' | 'revoked'
 
-/** A token issued in the second of the change stays valid. Spec: Bearer tokens, protected-route check. */
+/** No token issued in the second of a change is older than it. Spec: Bearer tokens, protected-route check. */
 export function checkRevocation(claims: Pick<TokenClaims, 'iat'>, state: AccountState | undefined): TokenStatus {
   if (!state) return 'missing'
   if (state.isDeleted) return 'deleted'

@@ -92,7 +92,7 @@ describe('the revocation rule', () => {
     sessionsEndedAt: null,
   }
 
-  it('rejects a token issued in a second before the change, and accepts one of the same second', () => {
+  it('rejects a token issued in a second before the change, and accepts one of its second, which is younger', () => {
     const changed = { ...state, passwordChangedAt: 1_700_000_000_900 }
 
     expect(checkRevocation({ iat: 1_699_999_999 }, changed)).to.equal('revoked')

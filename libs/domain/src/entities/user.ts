@@ -29,6 +29,11 @@ function parseArray(json: string): unknown[] {
   }
 }
 
+declare const ofRevocation: unique symbol
+
+/** Milliseconds since the epoch. No token was issued in its second before: only `revocationTime` of identity makes one. */
+export type RevocationTime = number & { readonly [ofRevocation]: true }
+
 /** Times as numbers are milliseconds since the epoch. */
 const UserSchema = defineTable('User', 'users', {
   id: p.bigint('string').primary().autoincrement(false),
@@ -44,7 +49,7 @@ const UserSchema = defineTable('User', 'users', {
   status: p.text().$type<'online' | 'offline'>().default('offline'),
   isAdmin: p.boolean().default(false),
   isDeleted: p.boolean().default(false),
-  passwordChangedAt: p.bigint('number').nullable(),
+  passwordChangedAt: p.bigint('number').$type<RevocationTime>().nullable(),
   /** The last reset or deletion that closed all sockets. */
   sessionsEndedAt: p.bigint('number').nullable(),
   /** Decides the close code of a missed event. Contract: 6. */
@@ -128,29 +133,24 @@ export class User extends UserSchema.class {
     this.recoveryExpiresAt = expiresAt
   }
 
-  /** Revokes tokens issued before `now` (ms). The time never moves back. Spec: Bearer tokens, revocation. */
-  changePassword(passwordHash: string, now: number): number {
-    const changedAt = laterOf(now, this.passwordChangedAt)
-    set(this, { passwordHash, passwordChangedAt: changedAt, passwordChangeRequired: false, ...noRecovery })
+  /** Spec: Bearer tokens, revocation. */
+  changePassword(passwordHash: string, at: RevocationTime): void {
+    set(this, { passwordHash, passwordChangedAt: at, passwordChangeRequired: false, ...noRecovery })
     this.stateVersion += 1
-    return changedAt
   }
 
-  /** Revokes every token issued before `now` (ms). Contract: 3, sessions/end. */
-  endSessions(now: number): number {
-    const endedAt = laterOf(now, this.passwordChangedAt)
-    const sessionsEndedAt = laterOf(endedAt, this.sessionsEndedAt)
-    set(this, { passwordChangedAt: endedAt, sessionsEndedAt, sessionsEndedByReset: false, ...noRecovery })
+  /** Contract: 3, sessions/end. */
+  endSessions(at: RevocationTime): void {
+    const sessionsEndedAt = laterOf(at, this.sessionsEndedAt)
+    set(this, { passwordChangedAt: at, sessionsEndedAt, sessionsEndedByReset: false, ...noRecovery })
     this.stateVersion += 1
-    return endedAt
   }
 
-  /** Revokes every token, those of this second too: no login issues one in it. Contract: 5, suspend. */
-  suspend(reason: string | null, now: number): number {
-    const endedAt = this.endSessions((Math.floor(laterOf(now, this.passwordChangedAt) / 1000) + 1) * 1000)
-    this.suspendedAt ??= now
+  /** Contract: 5, suspend. */
+  suspend(reason: string | null, at: RevocationTime): void {
+    this.endSessions(at)
+    this.suspendedAt ??= at
     this.suspendedReason = reason
-    return endedAt
   }
 
   unsuspend(): void {
@@ -158,18 +158,16 @@ export class User extends UserSchema.class {
   }
 
   /** A change of the password that closes all sockets. Contract: 3, recover. */
-  recover(passwordHash: string, now: number): number {
-    const changedAt = this.changePassword(passwordHash, now)
+  recover(passwordHash: string, at: RevocationTime): void {
+    this.changePassword(passwordHash, at)
     this.sessionsEndedByReset = true
-    this.sessionsEndedAt = laterOf(changedAt, this.sessionsEndedAt)
-    return changedAt
+    this.sessionsEndedAt = laterOf(at, this.sessionsEndedAt)
   }
 
   /** Spec: Admin reset 2, 3. */
-  resetPassword(passwordHash: string, now: number): number {
-    const changedAt = this.recover(passwordHash, now)
+  resetPassword(passwordHash: string, at: RevocationTime): void {
+    this.recover(passwordHash, at)
     this.passwordChangeRequired = true
-    return changedAt
   }
 
   /** Contract: 5, role. */

@@ -2,13 +2,13 @@ import { enqueue } from '@gatehouse/bus'
 import { profileChanged } from '@gatehouse/contracts'
 import type { AccountState, AuditAction, EventDefinition, accountEvents } from '@gatehouse/contracts'
 import { transaction, violates } from '@gatehouse/database'
-import { accountStateOf, assertCallerCurrent, assertCurrent, recordAudit, sanitizeUser } from '@gatehouse/domain'
-import type { ActingAdmin, ActingCaller, Actor, User } from '@gatehouse/domain'
+import { User, accountStateOf, assertCallerCurrent, assertCurrent, recordAudit, sanitizeUser } from '@gatehouse/domain'
+import type { ActingAdmin, ActingCaller, Actor } from '@gatehouse/domain'
 import type { Refusal } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps, OperationContext } from '../deps.ts'
-import { lockInOrder, lockLocalAdmins, lockUser, requireLive } from '../queries/load-user.ts'
+import { lockLocalAdmins, lockUser, requireLive } from '../queries/load-user.ts'
 
 /** On the own account. */
 export type OwnAct = { caller: ActingCaller; requestId?: string | undefined }
@@ -31,14 +31,19 @@ export async function changeSelf<T>(deps: Pick<Deps, 'orm'>, caller: ActingCalle
   })
 }
 
-/** An admin changes an account: both are locked. Throws user_unknown, target_deleted, and as `assertCallerCurrent` does. */
-export async function changeOther<T>({ orm }: Pick<Deps, 'orm'>, { userId, actor }: AdminAct, change: Change<User, T>) {
-  const work = async (em: EntityManager) => {
-    await lockInOrder(em, actor.userId === null ? [userId] : [actor.userId, userId])
-    await assertCallerCurrent(em, actor, { admin: true })
-    return await change(requireLive(await lockUser(em, userId)), em)
-  }
-  return await transaction(orm, work, { accountId: userId })
+/** An admin changes an account. Throws user_unknown, target_deleted, and as `assertCallerCurrent` does. */
+export async function changeOther<T>({ orm }: Pick<Deps, 'orm'>, act: AdminAct, change: Change<User, T>) {
+  const work = async (em: EntityManager) => await change(await lockOther(em, act), em)
+  return await transaction(orm, work, { accountId: act.userId })
+}
+
+/** In the order of ids: two admins who act on each other do not deadlock. Acts of one admin on others do not wait. */
+async function lockOther(em: EntityManager, { userId, actor }: AdminAct): Promise<User> {
+  const isActorFirst = actor.userId !== null && BigInt(actor.userId) < BigInt(userId)
+  if (isActorFirst) await assertCallerCurrent(em, actor, { admin: true })
+  const user = await lockUser(em, userId)
+  if (!isActorFirst) await assertCallerCurrent(em, actor, { admin: true })
+  return requireLive(user)
 }
 
 type Refuse = (extra: { cause: unknown }) => Refusal
@@ -56,14 +61,15 @@ export type Changed = { user: User; state?: AccountState }
 
 type ChangeAmongAdmins = (user: User, em: EntityManager, others: { isLastAdmin: boolean }) => Promise<Changed>
 
-/** As `changeOther`, with all admins locked: acts on each other wait. `isLastAdmin`: no other local admin is left. */
+/** As `changeOther`, with all admins locked where it is one: acts on each other wait. `isLastAdmin`: no other local one is left. */
 export async function changeAmongAdmins(deps: OperationContext, act: AdminAct, change: ChangeAmongAdmins) {
-  const { userId, actor } = act
+  const { userId } = act
   const work = async (em: EntityManager) => {
-    const admins = await lockLocalAdmins(em)
-    await assertCallerCurrent(em, actor, { admin: true })
-    const user = requireLive(await lockUser(em, userId))
-    return await change(user, em, { isLastAdmin: !admins.some(({ id }) => id !== userId) })
+    const found = await em.findOne(User, { id: userId })
+    if (found?.isAdmin) await lockLocalAdmins(em)
+    const user = await lockOther(em, act)
+    const admins = user.isAdmin ? await lockLocalAdmins(em) : []
+    return await change(user, em, { isLastAdmin: user.isAdmin && !admins.some(({ id }) => id !== userId) })
   }
   return await settle(deps, await transaction(deps.orm, work, { accountId: userId }))
 }

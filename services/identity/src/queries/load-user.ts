@@ -1,5 +1,5 @@
 import { baseUsername, normalizeUsername, snowflake } from '@gatehouse/contracts'
-import { batchedRead, bigintArray, read } from '@gatehouse/database'
+import { batchedRead, read } from '@gatehouse/database'
 import { User, assertCurrent, plainUserProperties, stubPasswordHash } from '@gatehouse/domain'
 import type { ActingCaller, PlainUser } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
@@ -26,12 +26,6 @@ export async function loadCaller({ orm }: Pick<Resources, 'orm'>, caller: Acting
 export async function lockUser(em: EntityManager, userId: string): Promise<User | null> {
   await read(em, 'select id from users where id = ? for no key update', [userId])
   return await em.findOne(User, { id: userId }, { refresh: true })
-}
-
-/** In the order of ids: two admins who act on each other do not deadlock. */
-export async function lockInOrder(em: EntityManager, userIds: readonly string[]): Promise<void> {
-  const sql = 'select id from users where id = any(?::bigint[]) order by id for no key update'
-  await read(em, sql, [bigintArray(userIds)])
 }
 
 /** The local admins who are neither deleted nor suspended. All admins are locked in the order of ids. Contract: 5. */

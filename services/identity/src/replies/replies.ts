@@ -1,12 +1,13 @@
 import { signToken } from '@gatehouse/auth'
 import { instanceProfileNames, type InstanceProfile } from '@gatehouse/contracts'
-import { sanitizeUser, type User } from '@gatehouse/domain'
+import { sanitizeUser, type RevocationTime, type User } from '@gatehouse/domain'
 import { version } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
+import type { IssueTime } from '../operations/credentials/sign-ins.ts'
 import { isRegistrationOpen, type PlainSettings } from '../queries/load-settings.ts'
 
-/** `issuedAt` (ms) is when the account was read: a change since revokes the token. */
-type Holder = { user: User; issuedAt: number }
+/** A change since `issuedAt` revokes the token: the account or one of its sign-ins has that time. */
+type Holder = { user: User; issuedAt: IssueTime | RevocationTime }
 
 /** Spec: Token payload. */
 export function tokenReply({ config, tokenKey }: Deps, { user, issuedAt }: Holder) {

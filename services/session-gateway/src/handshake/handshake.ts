@@ -72,7 +72,6 @@ async function admit(deps: HandshakeDeps, socket: AuthenticatedSocket): Promise<
   const { state } = connected.snapshot
   const status = checkRevocation(session, state)
   if (status !== 'live') return refuseHandshake(deps, socket, refusals[status])
-  session.stateVersion = state.version
   // The event may have come after the account was read.
   if (user.ending) endSessions(deps, user, user.ending)
   if (!isAuthenticating(socket)) return

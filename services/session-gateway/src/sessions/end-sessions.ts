@@ -26,14 +26,14 @@ export async function subscribeSessionEndings(
     if (name === 'DeletedPresence') return onDeleted(payload.userId, payload.audience)
     const user = deps.sessions.find(payload.userId)
     const second = name === 'UserDeleted' ? Infinity : Math.floor(payload.at / 1000)
-    if (user) endSessions(deps, user, { ...sessionEndings[name], second, version: payload.state.version })
+    if (user) endSessions(deps, user, { ...sessionEndings[name], second })
     if (name === 'UserDeleted') onDeleted(payload.userId, payload.audience)
   })
 }
 
-/** Tokens of a later second stay. For the same second, the version that admitted the socket decides. */
+/** Events may come late and out of order: the latest end counts. Tokens of its second and later ones stay. */
 export function endSessions(deps: EndingDeps, user: LocalUser, ending: SessionEnding): void {
-  if (!user.ending || user.ending.version <= ending.version) user.ending = ending
+  if (!user.ending || user.ending.second <= ending.second) user.ending = ending
   const ended = [...user.sockets].filter(({ session }) => isEndedBy(ending, session))
   if (ended.length === user.sockets.size) deps.presence.forceOffline(user)
   for (const socket of ended) closeSocket(deps, socket, ending.closure)
@@ -73,9 +73,8 @@ async function sweepBatch(deps: EndingDeps & Pick<OperationContext, 'orm'>, user
   const em = deps.orm.em.fork()
   const states = new Map((await readAccountStates(em, idsOf(users))).map((state) => [state.userId, state]))
   const secondOf = new Map<LocalUser, number>()
-  // The account's version may have risen since the end, so tokens of the same second stay.
   const end = (user: LocalUser, name: keyof typeof sessionEndings, second: number) =>
-    endSessions(deps, user, { ...sessionEndings[name], second, version: -1 })
+    endSessions(deps, user, { ...sessionEndings[name], second })
   for (const user of users) {
     const state = states.get(user.id)
     const second = Math.floor((state?.sessionsEndedAt ?? 0) / 1000)

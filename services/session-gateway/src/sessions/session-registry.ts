@@ -4,8 +4,8 @@ import type { AccountState, Closure, SocketErrorCode, UpstreamCaller } from '@ga
 import type { SessionSocket } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
 
-/** `version` is that of the account's state after the end. */
-export type SessionEnding = { closure: Closure; reason: string; second: number; version: number }
+/** Sessions whose token is of an earlier second end. */
+export type SessionEnding = { closure: Closure; reason: string; second: number }
 
 /** The user may have no socket, with the end of the presence yet to be recorded. */
 export type LocalUser = {
@@ -25,8 +25,6 @@ type Session = Claims & {
   readonly user: LocalUser
   /** Empty before `ready`. */
   id: string
-  /** Of the state that admitted it. */
-  stateVersion: number | undefined
 }
 
 export type AuthenticatedSocket = SessionSocket & { session: Session }
@@ -45,7 +43,7 @@ export function createSessionRegistry() {
       const blank: LocalUser = { id: userId, sockets: new Set(), bucket: undefined, ending: undefined }
       const user = users.get(userId) ?? blank
       users.set(userId, user)
-      const session: Session = { user, id: '', iat, exp, stateVersion: undefined }
+      const session: Session = { user, id: '', iat, exp }
       const authenticated = Object.assign(socket, { session, siblings: user.sockets })
       user.sockets.add(authenticated)
       return authenticated
@@ -107,10 +105,7 @@ export function refuseAdmin({ isAdmin, secondFactorDue = false }: AccountState):
   return secondFactorDue ? 'second_factor_setup_required' : undefined
 }
 
-export function isEndedBy({ second, version }: SessionEnding, session: Session): boolean {
-  if (session.iat !== second) return session.iat < second
-  return session.stateVersion !== undefined && session.stateVersion < version
-}
+export const isEndedBy = ({ second }: SessionEnding, { iat }: Claims): boolean => iat < second
 
 /** `at` in milliseconds. */
 type TokenBucket = { tokens: number; at: number }

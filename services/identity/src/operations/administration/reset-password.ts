@@ -6,6 +6,7 @@ import { policy } from '../../policy.ts'
 import { requireLive } from '../../queries/load-user.ts'
 import { changeOther, enterAct, recordAccountEvent, type AdminAct } from '../change-account.ts'
 import { hashSecret } from '../credentials/recover.ts'
+import { revocationTime } from '../credentials/revocation-time.ts'
 
 type ResetDeps = OperationContext & Pick<Deps, 'hasher'>
 
@@ -17,7 +18,8 @@ export async function resetPassword(deps: ResetDeps, { address, ...act }: AdminA
   const passwordHash = await deps.hasher.hash(temporaryPassword, address)
   const state = await changeOther(deps, act, async (user, em) => {
     requireResettable(user)
-    const at = user.resetPassword(passwordHash, await deps.databaseTime(em))
+    const at = await revocationTime(deps, em, { user })
+    user.resetPassword(passwordHash, at)
     // An attacker with the old password may have added one.
     await em.nativeDelete(Passkey, { userId })
     enterAct(em, { action: 'user.password-reset', user, actor, at })

@@ -3,6 +3,7 @@ import { refuse } from '@gatehouse/runtime'
 import type { OperationContext } from '../../deps.ts'
 import { changeAmongAdmins, changeOther, enterAct, recordAccountEvent, settle } from '../change-account.ts'
 import type { AdminAct, Changed } from '../change-account.ts'
+import { revocationTime } from '../credentials/revocation-time.ts'
 import { readDemand } from '../second-factor/judge-code.ts'
 
 type Suspension = AdminAct & { reason?: string | null | undefined }
@@ -14,8 +15,9 @@ export async function suspendUser(deps: OperationContext, { reason = null, ...ac
   return await changeAmongAdmins(deps, act, async (user, em, { isLastAdmin }) => {
     if (!user.isLocal()) throw refuse.suspension_of_home()
     if (user.suspendedAt != null && user.suspendedReason === reason) return { user }
-    if (user.isAdmin && isLastAdmin) throw refuse.last_admin_suspended()
-    const at = user.suspend(reason, await deps.databaseTime(em))
+    if (isLastAdmin) throw refuse.last_admin_suspended()
+    const at = await revocationTime(deps, em, { user })
+    user.suspend(reason, at)
     enterAct(em, { action: 'user.suspended', user, actor, detail: { reason }, at: deps.clock.now() })
     return { user, state: await recordAccountEvent(em, deps, userSuspended, { user, at, actor, reason, requestId }) }
   })

@@ -5,6 +5,7 @@ import type { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { loadCaller } from '../../queries/load-user.ts'
 import { changeSelf, recordAccountEvent, type OwnAct } from '../change-account.ts'
+import { revocationTime } from './revocation-time.ts'
 import { verifyOwnPassword } from './verify-password.ts'
 
 type PasswordChange = z.infer<typeof changePasswordBody> & OwnAct & { address: string }
@@ -19,7 +20,8 @@ export async function changePassword(deps: OperationContext & Pick<Deps, 'hasher
   const passwordHash = await deps.hasher.hash(newPassword, address)
   const { state, ...changed } = await changeSelf(deps, caller, async (user, em) => {
     refuseOutdated(before, user)
-    const issuedAt = user.changePassword(passwordHash, await deps.databaseTime(em))
+    const issuedAt = await revocationTime(deps, em, { user, caller })
+    user.changePassword(passwordHash, issuedAt)
     const state = await recordAccountEvent(em, deps, passwordChanged, { user, at: issuedAt, requestId })
     return { user, issuedAt, state }
   })
@@ -27,7 +29,7 @@ export async function changePassword(deps: OperationContext & Pick<Deps, 'hasher
   return changed
 }
 
-/** Another change may commit while hashes are computed. A refresh from home replaces a federated user's hash too. */
+/** An earlier release changes it in the second of the caller's token. A refresh from home replaces a federated user's hash. */
 function refuseOutdated(before: User, now: User): void {
   if (before.isLocal() && now.passwordHash !== before.passwordHash) throw refuse.current_password_incorrect()
   if (now.passwordChangedAt !== before.passwordChangedAt) throw refuse.password_changed_meanwhile()

@@ -1,15 +1,16 @@
 import { sessionsEnded } from '@gatehouse/contracts'
-import type { Actor } from '@gatehouse/domain'
+import type { ActingCaller, Actor } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { actorOf, changeOther, enterAct, recordAccountEvent, type AdminAct, type Cause } from '../change-account.ts'
+import { revocationTime } from './revocation-time.ts'
 import { changeConfirmed, type Confirmed } from './verify-password.ts'
 
 /** Ends all own sessions. `issuedAt` (ms) is the time of issue of the fresh token. Contract: 3, sessions/end. */
 export async function endSessions(deps: OperationContext & Pick<Deps, 'hasher'>, given: Confirmed) {
-  const { requestId } = given
+  const { caller, requestId } = given
   const { state, ...ended } = await changeConfirmed(deps, given, (user, em) =>
-    end(deps, em, { user, actor: actorOf(user), requestId }),
+    end(deps, em, { user, caller, actor: actorOf(user), requestId }),
   )
   await deps.afterCommit.invalidateCache(state)
   return ended
@@ -26,8 +27,11 @@ export async function endUserSessions(deps: OperationContext, act: AdminAct): Pr
   await deps.afterCommit.invalidateCache(state)
 }
 
-async function end(deps: OperationContext, em: EntityManager, { user, actor, requestId }: Cause & { actor: Actor }) {
-  const issuedAt = user.endSessions(await deps.databaseTime(em))
+type End = Cause & { actor: Actor; caller?: ActingCaller }
+
+async function end(deps: OperationContext, em: EntityManager, { user, caller, actor, requestId }: End) {
+  const issuedAt = await revocationTime(deps, em, { user, caller })
+  user.endSessions(issuedAt)
   const state = await recordAccountEvent(em, deps, sessionsEnded, { user, at: issuedAt, actor, requestId })
   return { user, issuedAt, state }
 }

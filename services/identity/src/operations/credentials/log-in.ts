@@ -32,15 +32,15 @@ export async function logIn(deps: RefreshDeps & FactorDeps, attempt: z.infer<typ
     if (!user || user.passwordHash !== verifiedHash) throw refuse.invalid_credentials()
     refuseSuspended(user)
     const refusal = await judgeLoginCode(deps, em, { user, ...attempt })
-    const issuedAt = Math.max(await deps.databaseTime(em), user.passwordChangedAt ?? 0)
+    if (refusal) return { refusal }
     const method = !fits ? 'home' : user.secondFactor ? 'second_factor' : 'password'
-    if (!refusal) await recordSignIn(em, { userId: id, at: issuedAt, method, client: attempt.client })
-    return { user, refusal, issuedAt }
+    const now = await deps.databaseTime(em)
+    return { user, issuedAt: await recordSignIn(em, { user, now, method, client: attempt.client }) }
   }
-  const { refusal, ...loggedIn } = await transaction(deps.orm, reload, { accountId: id })
-  if (!refusal) return { ...loggedIn, refreshed: !fits }
+  const loggedIn = await transaction(deps.orm, reload, { accountId: id })
+  if (!loggedIn.refusal) return { ...loggedIn, refreshed: !fits }
   deps.afterCommit.publishEvents()
-  throw refusal
+  throw loggedIn.refusal
 }
 
 /** Call it under the account's lock before a token is issued. Throws account_suspended. Contract: 5, suspend. */

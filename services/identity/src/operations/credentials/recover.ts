@@ -6,6 +6,7 @@ import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { actorOf, changeUser, enterAct, recordAccountEvent } from '../change-account.ts'
 import { judgeLoginCode, type FactorDeps } from '../second-factor/judge-code.ts'
+import { revocationTime } from './revocation-time.ts'
 import { recordSignIn, type Sender } from './sign-ins.ts'
 
 type Link = { userId: string; hash: string }
@@ -25,16 +26,16 @@ export async function recover(deps: FactorDeps & Pick<Deps, 'hasher'>, recovery:
   if (known.secondFactor && !code) throw refuse.second_factor_required()
   const passwordHash = await deps.hasher.hash(newPassword, address)
   const recovered = await changeUser(deps, link.userId, async (found, em) => {
-    const now = await deps.databaseTime(em)
-    const user = requireValid(found, link, now)
+    const user = requireValid(found, link, await deps.databaseTime(em))
     const refusal = await judgeLoginCode(deps, em, { user, code, requestId })
     if (refusal) return { refusal }
-    const issuedAt = user.recover(passwordHash, now)
+    const issuedAt = await revocationTime(deps, em, { user })
+    user.recover(passwordHash, issuedAt)
     await em.nativeDelete(Passkey, { userId: user.id })
     enterAct(em, { action: 'user.recovered', user, at: issuedAt })
     const facts = { user, at: issuedAt, actor: actorOf(user), requestId }
     const state = await recordAccountEvent(em, deps, passwordReset, facts)
-    await recordSignIn(em, { userId: user.id, at: issuedAt, method: 'recovery', client })
+    await recordSignIn(em, { user, now: issuedAt, method: 'recovery', client })
     return { user, issuedAt, state }
   })
   if (recovered.refusal) {

@@ -1,6 +1,6 @@
 import { describeUserAgent, type SignInMethod } from '@gatehouse/contracts'
 import { changeRows } from '@gatehouse/database'
-import { SignIn } from '@gatehouse/domain'
+import { SignIn, type User } from '@gatehouse/domain'
 import type { ClientDescription } from '@gatehouse/service-kit'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../../deps.ts'
@@ -9,11 +9,21 @@ import { policy } from '../../policy.ts'
 /** Who asks for a token. */
 export type Sender = { address: string; client: ClientDescription; requestId?: string | undefined }
 
-/** `at` in milliseconds. */
-type Facts = { userId: string; at: number; method: SignInMethod; client: ClientDescription }
+declare const ofIssue: unique symbol
 
-/** In the token's transaction. Removes what is beyond the newest; no login waits for another. Contract: 3, Sign-ins. */
-export async function recordSignIn(em: EntityManager, { userId, at, method, client }: Facts): Promise<void> {
+/** Milliseconds since the epoch. A later change of the account finds the sign-in: only `recordSignIn` makes one. */
+export type IssueTime = number & { readonly [ofIssue]: true }
+
+/** `now` is the database's time, read under the account's lock. */
+type Facts = { user: User; now: number; method: SignInMethod; client: ClientDescription }
+
+/**
+ * In the token's transaction; gives the token's time of issue. Removes what is beyond the newest; no login waits for
+ * another. Contract: 3, Sign-ins; docs/decisions/same-second-tokens.md.
+ */
+export async function recordSignIn(em: EntityManager, { user, now, method, client }: Facts): Promise<IssueTime> {
+  const userId = user.id
+  const issuedAt = Math.max(now, user.passwordChangedAt ?? 0)
   const sql = `with removed as (
       delete from sign_ins where user_id = ? and id in (
         select id from sign_ins where user_id = ? and id <= (
@@ -21,8 +31,9 @@ export async function recordSignIn(em: EntityManager, { userId, at, method, clie
         order by id limit ${policy.signInsRemovedAtOnce} for update skip locked)
     )
     insert into sign_ins (user_id, signed_in_at, method, network, device) values (?, ?, ?, ?, ?)`
-  const signIn = [userId, new Date(at), method, client.network, describeUserAgent(client.userAgent)]
+  const signIn = [userId, new Date(issuedAt), method, client.network, describeUserAgent(client.userAgent)]
   await changeRows(em, sql, [userId, userId, userId, ...signIn])
+  return issuedAt as IssueTime
 }
 
 /** Newest first. Contract: 3, Sign-ins. */

@@ -32,16 +32,14 @@ export async function logInByPasskey(deps: LoginDeps, { response, client }: Send
     await consumeChallenge(deps, em, { challenge, purpose: ofLogin })
     refuseSuspended(user)
     const now = await deps.databaseTime(em)
-    const isOriginal = passkey.use(counter, now)
-    const issuedAt = Math.max(now, user.passwordChangedAt ?? 0)
-    if (isOriginal) await recordSignIn(em, { userId: user.id, at: issuedAt, method: 'passkey', client })
-    else {
-      const detail = { passkey: passkey.name, counter, counted: passkey.counter }
-      enterAct(em, { action: 'user.passkey-cloned', user, detail, at: now })
+    if (passkey.use(counter, now)) {
+      return { user, issuedAt: await recordSignIn(em, { user, now, method: 'passkey', client }) }
     }
-    return { user, isOriginal, issuedAt }
+    const detail = { passkey: passkey.name, counter, counted: passkey.counter }
+    enterAct(em, { action: 'user.passkey-cloned', user, detail, at: now })
+    return null
   }
-  const { isOriginal, ...loggedIn } = await transaction(deps.orm, logIn, { accountId: known.userId })
-  if (!isOriginal) throw refuse.passkey_cloned()
+  const loggedIn = await transaction(deps.orm, logIn, { accountId: known.userId })
+  if (!loggedIn) throw refuse.passkey_cloned()
   return { ...loggedIn, refreshed: false }
 }

@@ -6,15 +6,15 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { recordAccountEvent, refuseViolation } from '../change-account.ts'
-import type { Sender } from '../credentials/sign-ins.ts'
+import type { IssueTime, Sender } from '../credentials/sign-ins.ts'
 import { readDemand } from '../second-factor/judge-code.ts'
 
 export type RegistrationDeps = OperationContext & Pick<Deps, 'config' | 'hasher'>
 
 export type Registration = Omit<z.output<typeof registerBody>, 'homeInstance'> & Sender
 
-/** `issuedAt` (ms) is the time of issue of the token. */
-export type Registered = { user: User; created: boolean; issuedAt: number }
+/** `issuedAt` is the time of issue of the token. */
+export type Registered = { user: User; created: boolean; issuedAt: IssueTime }
 
 export type NewAccount = Omit<StubUpgrade, 'homeUserId'> & {
   /** Null for a local account. */
@@ -47,7 +47,7 @@ export async function readRegistration(deps: RegistrationDeps, given: Registrati
 }
 
 /** Throws username_taken. */
-export async function insertUniquely({ orm }: Pick<Deps, 'orm'>, insert: (em: EntityManager) => Promise<User>) {
+export async function insertUniquely<T>({ orm }: Pick<Deps, 'orm'>, insert: (em: EntityManager) => Promise<T>) {
   return await refuseViolation(transaction(orm, insert), 'users_username_unique', refuse.username_taken)
 }
 

@@ -41,9 +41,9 @@ export async function registerFederated(deps: RegistrationDeps & AskDeps, regist
     const register = async (em: EntityManager) => {
       const done = await insertOrUpgrade(deps, em, { given, judged })
       if (!('created' in done)) return done
-      const facts = { userId: done.user.id, at: done.issuedAt, client: registration.client }
-      await recordSignIn(em, { ...facts, method: 'registration' })
-      return done
+      const { user, now, created } = done
+      const facts = { user, now, client: registration.client }
+      return { user, created, issuedAt: await recordSignIn(em, { ...facts, method: 'registration' }) }
     }
     const registered = await retryOnConflict(() => transaction(deps.orm, register))
     if (!('created' in registered)) {
@@ -97,7 +97,7 @@ async function insertOrUpgrade(deps: OperationContext, em: EntityManager, { give
   }
   const { homeInstance, homeUserId, ...account } = given
   const user = await insertAccount(deps, em, { ...account, home: { homeInstance, homeUserId } })
-  return { user, created: true, issuedAt: user.createdAt.getTime() }
+  return { user, created: true, now: user.createdAt.getTime() }
 }
 
 /** A relay may have inserted a stub at the same moment: the second attempt upgrades it. */
@@ -153,9 +153,9 @@ type Upgrade = { stub: User; given: StubUpgrade & { requestId: string | undefine
 export async function upgradeStub(deps: OperationContext, em: EntityManager, { stub, given }: Upgrade) {
   await em.refresh(stub, { lockMode: LockMode.PESSIMISTIC_WRITE })
   if (!stub.isStub() || stub.isDeleted) throw refuse.federated_account_exists()
-  const issuedAt = Math.max(await deps.databaseTime(em), stub.passwordChangedAt ?? 0)
+  const now = await deps.databaseTime(em)
   stub.upgradeStub(given)
-  const facts = { user: stub, at: issuedAt, origin: 'stub_upgrade' as const, requestId: given.requestId }
+  const facts = { user: stub, at: now, origin: 'stub_upgrade' as const, requestId: given.requestId }
   await recordAccountEvent(em, deps, userCreated, facts)
-  return { user: stub, created: false, issuedAt }
+  return { user: stub, created: false, now }
 }

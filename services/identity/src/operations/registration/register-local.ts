@@ -17,16 +17,16 @@ export async function registerLocal(deps: RegistrationDeps, registration: Regist
   const inviteToken = await checkLocalRegistrationOpen(deps, registration.inviteToken)
   await refuseTakenName(deps.orm.em.fork(), username)
   const account = { ...(await readRegistration(deps, registration)), username, home: null }
-  const user = await insertUniquely(deps, async (em) => {
-    const inserted = await (inviteToken === null
+  const { client } = registration
+  const registered = await insertUniquely(deps, async (em) => {
+    const user = await (inviteToken === null
       ? insertAccount(deps, em, account)
       : insertInvited(deps, em, { account, inviteToken }))
-    const at = inserted.createdAt.getTime()
-    await recordSignIn(em, { userId: inserted.id, at, method: 'registration', client: registration.client })
-    return inserted
+    const now = user.createdAt.getTime()
+    return { user, created: true, issuedAt: await recordSignIn(em, { user, now, method: 'registration', client }) }
   })
   deps.afterCommit.publishEvents()
-  return { user, created: true, issuedAt: user.createdAt.getTime() }
+  return registered
 }
 
 /** The token of the invite to redeem, or null while the gate is open. The redemption decides. Spec: Registration 4, 7. */
