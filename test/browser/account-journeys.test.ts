@@ -217,7 +217,7 @@ describe('journeys through an account in the browser', function () {
     await status.getByText('Connected').waitFor()
 
     await actions.openSettings(page, 'sessions')
-    await page.getByText('This page').waitFor()
+    await page.getByText('This page', { exact: true }).waitFor()
     await page.goBack()
     online = false
     await page.context().setOffline(true)
@@ -230,7 +230,7 @@ describe('journeys through an account in the browser', function () {
     online = true
     await page.context().setOffline(false)
     await status.getByText('Connected').waitFor()
-    await page.getByText('This page').waitFor()
+    await page.getByText('This page', { exact: true }).waitFor()
     await page.goBack()
     await page.getByRole('region', { name: 'Profile' }).getByText('Online').waitFor()
     await page.context().close()

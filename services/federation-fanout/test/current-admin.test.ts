@@ -145,10 +145,10 @@ describe('an admin whose token was revoked after the gateway let the request thr
     const { id } = await build()
     let attempts = 0
 
-    await withPeer(instance.deps, { origin: remote.origin }, async (_em, peer) => {
+    await withPeer(instance.deps, { origin: remote.origin }, async (em, peer) => {
       attempts += 1
       peer!.instanceName = `attempt ${attempts}`
-      if (attempts === 1) throw Object.assign(new Error('deadlock detected'), { code: '40P01' })
+      if (attempts === 1) await em.execute(`do $$ begin raise exception using errcode = '40P01'; end $$`)
     })
 
     expect(attempts).to.equal(2)
