@@ -172,7 +172,7 @@ function parseObject(text: string): Answer['body'] {
   }
 }
 
-/** False: the answer is a foreign one. A limit is waited for, whoever set it. Contract: 1, Foreign answers. */
+/** False: the answer is a foreign one. A limit is waited for, also one that a proxy set. Contract: 1, Foreign answers. */
 function isOfInstance({ response: { ok, status, headers }, body }: Answer, name?: keyof Endpoints): boolean {
   const { error, statusCode = status } = body ?? {}
   if (!ok) return status === 429 || (typeof error === 'string' && statusCode === status)

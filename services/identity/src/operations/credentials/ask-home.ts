@@ -53,7 +53,7 @@ export async function askHome(deps: AskDeps, asked: Asked): Promise<HomeAnswer> 
   }
 }
 
-/** Existing instances always name the user. An id of another type is one of somebody else. */
+/** Existing instances always name the user. An id of another type is that of another user. */
 const credentials = z.object({
   token: z.string().min(1),
   user: z.object({ id: z.unknown().refine((id) => id !== undefined && id !== null) }),
