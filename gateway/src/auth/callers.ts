@@ -1,7 +1,7 @@
 import { createStatementVerifier, signCaller, verifyToken } from '@gatehouse/auth'
 import type { AskingUpstream, Caller, SigningKeys, TokenClaims, TokenKey } from '@gatehouse/auth'
 import type { UpstreamRight } from '@gatehouse/contracts'
-import { refuse, type Clock } from '@gatehouse/runtime'
+import { entryLimit, refuse, type Clock } from '@gatehouse/runtime'
 import type { UpstreamsWatch } from '@gatehouse/service-kit'
 import { LRUCache } from 'lru-cache'
 import { policy } from '../policy.ts'
@@ -14,7 +14,7 @@ type SignerOptions = { keys: SigningKeys; issuer: string; clock: Pick<Clock, 'no
 /** Signing and verifying cost more than the rest of a request: callers without an account are reused here, others with their token. */
 export function createCallerSigners({ keys, issuer, clock }: SignerOptions) {
   function createSigner(audience: string, tellsTokenIssue: boolean): CallerSigner {
-    const ofAddresses = new LRUCache<string, { token: string; reuseUntil: number }>({ max: policy.cachedStatements })
+    const ofAddresses = new LRUCache<string, { token: string; reuseUntil: number }>(entryLimit(policy.cachedStatements))
     return {
       sign: ({ address, account, upstream }) => {
         const options = { issuer, audience, now: clock.now() }
@@ -47,7 +47,7 @@ export type TokenCache = ReturnType<typeof createTokenCache>
 
 /** Only the signature check is cached. Expiry is checked each time. The caller checks the account. */
 export function createTokenCache(key: TokenKey, capacity: number) {
-  const tokens = new LRUCache<string, CachedToken>({ max: capacity })
+  const tokens = new LRUCache<string, CachedToken>(entryLimit(capacity))
   return {
     /** Undefined for an invalid or expired token. `now` is in milliseconds. */
     verifyCached: (token: string, now: number): CachedToken | undefined => {

@@ -1,5 +1,5 @@
 import type { AccountState } from '@gatehouse/contracts'
-import { delay, systemTimer, Unavailable, type Clock, type Timer } from '@gatehouse/runtime'
+import { delay, entryLimit, systemTimer, Unavailable, type Clock, type Timer } from '@gatehouse/runtime'
 import { LRUCache } from 'lru-cache'
 import { cacheTimes, invalidationRetryMs, maxLoadSize, maxMemoryEntries } from '../policy.ts'
 
@@ -61,9 +61,7 @@ export function createMemoryCache(clock: Clock): AccountStateCache {
 
 function createTtlMap<V extends object | string>(clock: Clock, ttlMs: number): LRUCache<string, V> {
   return new LRUCache({
-    // `max` would allocate the memory of all entries at once.
-    maxSize: maxMemoryEntries,
-    sizeCalculation: () => 1,
+    ...entryLimit(maxMemoryEntries),
     // The library keeps an entry through its last millisecond.
     ttl: ttlMs - 1,
     // Tests move the clock faster than real time.

@@ -1,5 +1,5 @@
 import { accountState, type AccountState } from '@gatehouse/contracts'
-import { systemTimer, withTimeout, type Random, type Timer } from '@gatehouse/runtime'
+import { entryLimit, systemTimer, withTimeout, type Random, type Timer } from '@gatehouse/runtime'
 import { LRUCache } from 'lru-cache'
 import { cacheTimes, maxParsedEntries, redisCommandMs, redisStartMs } from '../policy.ts'
 import { RedisTimeout, limitCommands, openRedis, type RedisAddress } from '../redis.ts'
@@ -119,7 +119,7 @@ const formatEntry = (state: AccountState): string => `${state.version}|${JSON.st
 
 /** Most reads give the same text again. The states are frozen. */
 function createEntryParser(max: number): (userId: string, entry: string | null) => AccountState | undefined {
-  const known = new LRUCache<string, { entry: string; state: AccountState }>({ max })
+  const known = new LRUCache<string, { entry: string; state: AccountState }>(entryLimit(max))
   return (userId, entry) => {
     if (entry === null) return undefined
     const last = known.get(userId)

@@ -1,5 +1,6 @@
 import { verify, createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
 import { upstreamLimits } from '@gatehouse/contracts'
+import { entryLimit } from '@gatehouse/runtime'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { cachedCallerTokens, clockSkewMs, maxCallerTokenLength } from '../policy.ts'
@@ -59,7 +60,7 @@ type SignedCaller = { caller: Caller; expiresAt: number }
  * repeated token is verified once, its expiry each time. The callers are frozen. Throws for a line that is no key.
  */
 export function createCallerVerifier({ lines, formerSecrets = [] }: CallerKeys, audience: string): CallerVerifier {
-  const verified = new LRUCache<string, SignedCaller>({ max: cachedCallerTokens })
+  const verified = new LRUCache<string, SignedCaller>(entryLimit(cachedCallerTokens))
   const readSigned = createReader(lines, audience)
   const readFormer = createFormerReader(formerSecrets)
   return (token, now) => {

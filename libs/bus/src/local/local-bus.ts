@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { LRUCache } from 'lru-cache'
-import { backoffMs, withTimeout } from '@gatehouse/runtime'
+import { backoffMs, entryLimit, withTimeout } from '@gatehouse/runtime'
 import { BusUnavailable, type Bus, type BusLog, type Context } from '../bus.ts'
 import { createSequence, messageHandlers, readReply, writeReply } from '../messages.ts'
 import type { EventMessage, MessageHandler } from '../messages.ts'
@@ -16,7 +16,7 @@ export function createLocalBus({ log }: { log: BusLog }): Bus {
   const sequences = new Set<ReturnType<typeof createSequence>>()
   /** Several of one call take turns. */
   const responders = new Map<string, Responder[]>()
-  const published = new LRUCache<string, true>({ max: rememberedIds })
+  const published = new LRUCache<string, true>(entryLimit(rememberedIds))
   // A handler must not inherit the sender's context, such as a transaction.
   const outside = AsyncLocalStorage.snapshot()
   let open = true

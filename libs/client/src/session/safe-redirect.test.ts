@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { anyCharacter } from '@gatehouse/test-kit/any-character'
 import fc from 'fast-check'
 import { isSafeRedirect, safeRedirect } from './routes.ts'
 
@@ -73,7 +74,7 @@ describe('Client session behaviour: redirect targets', () => {
     )
     const target = fc.oneof(
       fc.array(piece, { maxLength: 10 }).map((pieces) => `/${pieces.join('')}`),
-      fc.string({ unit: 'binary' }),
+      fc.string({ unit: anyCharacter }),
       fc.webPath(),
     )
     fc.assert(

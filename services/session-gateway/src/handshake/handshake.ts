@@ -3,7 +3,7 @@ import { authMessage, emptyReadyParts, limits, maxTokensPerCall, readTokenClaims
 import type { ReadyMessage } from '@gatehouse/contracts'
 import { read } from '@gatehouse/database'
 import { sanitizeUser } from '@gatehouse/domain'
-import type { Quota } from '@gatehouse/runtime'
+import { entryLimit, type Quota } from '@gatehouse/runtime'
 import { version } from '@gatehouse/service-kit'
 import { LRUCache } from 'lru-cache'
 import { refuseHandshake, releaseQuota, type HandshakeRefusal } from '../connection/close-sockets.ts'
@@ -148,7 +148,7 @@ export function createTokenReader(
   { bus, clock, timings }: Pick<OperationContext, 'bus' | 'clock' | 'timings'>,
   capacity: number = policy.rememberedTokens,
 ) {
-  const remembered = new LRUCache<string, TokenClaims>({ max: capacity })
+  const remembered = new LRUCache<string, TokenClaims>(entryLimit(capacity))
   const ask = coalesceLoads(async (tokens) => {
     const { claims } = await bus.request(readTokenClaims, { tokens: [...tokens] }, { timeoutMs: timings.tokenReadMs })
     return tokens.map((token, index) => [token, claims[index]] as const)
