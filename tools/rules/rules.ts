@@ -97,6 +97,9 @@ export function readTests(file: string, source: string, pages: Pages): Mention[]
   return [...named, ...tagged]
 }
 
+/** The titles of suites and tests, as the source writes them. */
+export const readTitles = (source: string): string[] => [...source.matchAll(title)].map(titleOf)
+
 const titleOf = ([, single, double, template = '']: string[]) => (single ?? double ?? template).replace(/\\(.)/g, '$1')
 
 function readDocstrings(source: string, pages: Pages) {

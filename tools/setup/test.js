@@ -1,4 +1,4 @@
-// npm test [-- path ...]: see tools/test-runner.
+// npm test [-- path or word ...], npm run test:system: see tools/test-runner.
 import './require-node.js'
 import { ensureInstalled } from './install.js'
 import { runProgram } from './run-program.js'

@@ -1,17 +1,23 @@
-// npm test [-- path ...]: runs the test files at or below the paths, by default all of them, over one set of servers.
+// npm test [-- path or word ...], npm run test:system: runs test files over one set of servers.
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { startRunEnvironment } from '../../libs/test-kit/src/run-environment.ts'
 import { ensureProgramsBuilt } from '../setup/build-programs.js'
 import { ensureWebBuilt } from '../setup/build-web.js'
 import { ensurePrograms } from '../setup/programs.js'
 import { dataFolder, log, root } from '../setup/project.js'
-import { listTestFiles, needsBrowser, planRun, readDurations, writeDurations } from './test-files.ts'
 import { forgetStatements } from './collect-statements.ts'
+import { watchProcessorTime } from './processor-time.ts'
+import { describeTimes } from './describe-times.ts'
 import { runTestFiles, type FileReport } from './run-test-files.ts'
+import { describeSelection, selectFiles, type Selection } from './select-files.ts'
+import { isSystemTest, lastFile, needsBrowser, orderFiles, readDurations, writeDurations } from './test-files.ts'
 
 /** Most files wait half of their time. */
-const parallelProcesses = 3
-const heavyProcesses = 2
+const parallelProcesses = 4
+/** Whole systems load the machine. */
+const systemProcesses = 2
 
 const stopping = new AbortController()
 const isStopped = () => stopping.signal.aborted
@@ -23,62 +29,74 @@ const ownProgram = {
   caddy: 'test/web-proxies.test.ts',
 }
 
-const paths = process.argv.slice(2)
-const files = selectFiles()
+const selection = select()
+const { files, words } = selection
+console.log(describeSelection(selection))
 const ofOneTest = (['pgbouncer', 'nginx', 'caddy'] as const).filter((name) => files.includes(ownProgram[name]))
 const browser = needsBrowser(root, files) ? (['chromium-headless-shell'] as const) : []
 await ensurePrograms(['nats-server', 'redis-server', 'python3', ...ofOneTest, ...browser])
 if (files.some((file) => file.startsWith('test/'))) await ensureWebBuilt()
 if (files.some((file) => /^(test|deploy|bench)\//.test(file))) await ensureProgramsBuilt()
 
-const reporter = paths.length > 0 ? 'spec' : 'dot'
+const isWhole = selection.reason === ''
+const reporter = isWhole ? 'dot' : 'spec'
 const durationsFile = join(dataFolder(), 'test-durations.json')
-const { parallel, waiting, heavy, last } = planRun(files, readDurations(durationsFile))
 const reports: FileReport[] = []
-if (paths.length === 0) forgetStatements()
+if (isWhole && files.includes(lastFile)) forgetStatements()
 console.log('starting PostgreSQL, NATS and Redis for the tests')
+const processorTime = watchProcessorTime()
 {
   await using servers = await startRunEnvironment()
   const env = { ...process.env, ...servers.variables }
-  await Promise.all([
-    runAll(parallel, parallelProcesses, env),
-    // Then it takes what the others have left.
-    runAll(waiting, 1, env).then(() => runAll(parallel, 1, env)),
-  ])
-  await runAll(heavy, heavyProcesses, env)
-  await runAll(last, 1, env)
+  using grown = files.includes(lastFile) ? growDatabases(env) : undefined
+  const others = files.filter((file) => file !== lastFile)
+  await runAll(orderFiles(others, readDurations(durationsFile)), env)
+  if (grown) await runAll([lastFile], { ...env, ...(await grown.variables) })
 }
 writeDurations(durationsFile, reports)
+console.log(describeTimes(reports, processorTime.stop()))
 
 const sumOf = (key: 'passed' | 'failed') => reports.reduce((sum, report) => sum + report[key], 0)
 const [passed, failed] = [sumOf('passed'), sumOf('failed')]
 const failedFiles = reports.filter((report) => report.failed > 0).map(({ file }) => file)
 if (failedFiles.length > 0) console.log(`\nfailed in: ${failedFiles.join(', ')}`)
 if (isStopped()) console.log(`stopped by ${String(stopping.signal.reason)} before all tests had run`)
+if (passed + failed === 0) console.log(`no test of these files contains "${words.join(' ')}"`)
 process.exitCode = failed > 0 || passed === 0 || isStopped() ? 1 : 0
 console.log(`\n${passed} passed, ${failed} failed`)
 
-function selectFiles(): string[] {
+function select(): Selection {
   try {
-    return listTestFiles(root, paths)
+    return selectFiles(root, process.argv.slice(2))
   } catch (error) {
     log((error as Error).message)
     process.exit(1)
   }
 }
 
-async function runAll(batches: string[][], processes: number, env: NodeJS.ProcessEnv): Promise<void> {
-  const work = async () => {
-    for (let files = batches.shift(); files && !isStopped(); files = batches.shift())
-      await runTestFiles({ files, env, reporter, signal: stopping.signal, onReport })
+async function runAll(queue: string[], env: NodeJS.ProcessEnv): Promise<void> {
+  const processes = queue.every(isSystemTest) ? systemProcesses : parallelProcesses
+  const options = { env, reporter, words, signal: stopping.signal, onReport }
+  const length = Math.min(processes, queue.length)
+  await Promise.all(Array.from({ length }, () => runTestFiles(queue, options)))
+}
+
+/** While the others run. Where it fails, `lastFile` does it again and says why. */
+function growDatabases(env: NodeJS.ProcessEnv) {
+  const child = fork(join(import.meta.dirname, 'grown-databases.ts'), { env })
+  stopping.signal.addEventListener('abort', () => child.kill())
+  const filled = once(child, 'message').then(([databases]) => ({ GATEHOUSE_TEST_GROWN: JSON.stringify(databases) }))
+  const failed = once(child, 'exit').then(() => ({}))
+  const stop = () => {
+    if (child.connected) child.disconnect()
   }
-  await Promise.all(Array.from({ length: processes }, work))
+  return { variables: Promise.race([filled, failed]), [Symbol.dispose]: stop }
 }
 
 function onReport(report: FileReport): void {
-  if (isStopped()) return
-  reports.push(report)
   const { file, passed, failed, seconds, output } = report
+  if (isStopped() || passed + failed === 0) return
+  reports.push(report)
   const failures = failed > 0 ? `, ${failed} FAILED` : ''
   console.log(`${failed > 0 ? '✗' : '✓'} ${file}  ${passed} passed${failures}  (${seconds.toFixed(1)} s)`)
   if ((failed > 0 || reporter === 'spec') && output.trim()) console.log(output.trimEnd().replace(/^/gm, '  '))

@@ -11,7 +11,7 @@ describe('a test file', () => {
   })
   afterEach(() => rm(folder, { recursive: true }))
 
-  type Run = { signal?: AbortSignal; limitMs?: number }
+  type Run = { signal?: AbortSignal; limitMs?: number; words?: string[] }
 
   async function runAll(sources: readonly string[], options: Run = {}): Promise<FileReport[]> {
     const files = sources.map((_, index) => join(folder, `${index}.test.ts`))
@@ -19,7 +19,7 @@ describe('a test file', () => {
     const reports: FileReport[] = []
     const signal = new AbortController().signal
     const onReport = (report: FileReport) => reports.push(report)
-    await runTestFiles({ files, env: process.env, reporter: 'dot', signal, onReport, ...options })
+    await runTestFiles(files, { env: process.env, reporter: 'dot', signal, onReport, ...options })
     return reports
   }
 
@@ -53,10 +53,6 @@ describe('a test file', () => {
     expect(report.output).to.include('nothing.ts')
   })
 
-  it('fails when it has no test', async () => {
-    expect(await run('export {}')).to.include({ passed: 0, failed: 1 })
-  })
-
   it('fails when its process exits during a test', async () => {
     expect(await run(`it('holds', () => {}); it('exits', () => process.exit(0))`)).to.include({ passed: 0, failed: 1 })
   })
@@ -73,6 +69,25 @@ describe('a test file', () => {
 
     expect(report).to.include({ passed: 0, failed: 1 })
     expect(report.output).to.include('the file itself failed: it exceeded its limit of 2 s')
+  })
+
+  it('fails when it has no test, also where others follow in its process', async () => {
+    const reports = await runAll(['export {}', `it('holds', () => {})`])
+
+    expect(reports.map(({ passed, failed }) => [passed, failed])).to.deep.equal([
+      [0, 1],
+      [1, 0],
+    ])
+  })
+
+  it('runs the tests alone whose titles contain the words, and may have none', async () => {
+    const suite = `describe('a login', () => { it('holds', () => {}); it('Breaks', () => { throw new Error() }) })`
+    const reports = await runAll([suite, `it('holds', () => {})`], { words: ['breaks', 'login'] })
+
+    expect(reports.map(({ passed, failed }) => [passed, failed])).to.deep.equal([
+      [0, 1],
+      [0, 0],
+    ])
   })
 
   it('ends with the run', async () => {

@@ -1,4 +1,4 @@
-import { fork } from 'node:child_process'
+import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
@@ -8,9 +8,10 @@ export type FileReport = { file: string; passed: number; failed: number; seconds
 type Counts = Pick<FileReport, 'passed' | 'failed'>
 
 type Options = {
-  files: readonly string[]
   env: NodeJS.ProcessEnv
   reporter: string
+  /** Only tests that contain them. A file may then have none. */
+  words?: readonly string[]
   signal: AbortSignal
   /** For each file. */
   limitMs?: number
@@ -19,39 +20,36 @@ type Options = {
 
 const lastOutputMs = 1_000
 
-/** In one process. A file that does not load, crashes or exceeds its limit is one failed test; the next get a new process. */
-export async function runTestFiles({ files, ...options }: Options): Promise<void> {
-  for (let next = 0; next < files.length && !options.signal.aborted;)
-    next += await runInProcess(files.slice(next), options)
+/**
+ * Takes files from the queue, which others may share, and runs them in one process, so that modules load once. A file
+ * without tests, or one that does not load, crashes or exceeds its limit, is one failed test. The next ones then get a
+ * new process.
+ */
+export async function runTestFiles(queue: string[], options: Options): Promise<void> {
+  while (queue.length > 0 && !options.signal.aborted) await runInProcess(queue, options)
 }
 
-/** Gives how many files have run, at least one. */
-async function runInProcess(files: readonly string[], options: Omit<Options, 'files'>): Promise<number> {
-  const { env, reporter, signal, limitMs = 420_000, onReport } = options
-  const args = [reporter, ...files.map((file) => resolve(file))]
-  const child = fork(resolve(import.meta.dirname, 'mocha-process.ts'), args, { env, silent: true })
-  const waiting = [...files]
-  let last = undefined as FileReport | undefined
-  const chunks: Buffer[] = []
-  const takeOutput = (): string => Buffer.concat(chunks.splice(0)).toString('utf8')
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => chunks.push(chunk))
-  let startedAt = performance.now()
+/** Takes at least one file. */
+async function runInProcess(queue: string[], options: Options): Promise<void> {
+  const { env, reporter, words = [], signal, limitMs = 420_000 } = options
+  const child = fork(resolve(import.meta.dirname, 'mocha-process.ts'), [reporter, ...words], { env, silent: true })
+  const record = recordFiles(options, collectOutput(child))
   const limit = limitTime(limitMs)
   const stop = AbortSignal.any([signal, limit.exceeded])
   stop.addEventListener('abort', () => child.kill('SIGKILL'))
 
-  function report(counts: Counts): void {
-    const now = performance.now()
-    // Nothing has thrown after its last test.
-    if (last) onReport(last)
-    last = { file: waiting.shift() ?? '', ...counts, seconds: (now - startedAt) / 1000, output: takeOutput() }
-    startedAt = now
+  const take = (): string | null => {
+    const file = queue.shift()
+    if (file === undefined) return null
+    record.begin(file)
     limit.restart()
+    return resolve(file)
   }
-  child.on('message', (counts) =>
+  child.on('message', (counts: Counts | 'ready') =>
+    // What the test file has printed comes by another pipe.
     setImmediate(() => {
-      report(counts as Counts)
-      child.send('noted', () => undefined)
+      if (counts !== 'ready') record.end(counts)
+      child.send({ file: signal.aborted ? null : take() }, () => undefined)
     }),
   )
 
@@ -61,16 +59,50 @@ async function runInProcess(files: readonly string[], options: Omit<Options, 'fi
   // A child process may hold the output open.
   await Promise.race([closed, pause(lastOutputMs, undefined, { ref: false })])
   await nextTurn()
-  const isUnfinished = waiting.length > 0
-  if (isUnfinished) report({ passed: 0, failed: 0 })
-  if (!last) throw new Error('no test file was given')
-  const { passed, failed, output } = last
-  const isWhole = code === 0 && !isUnfinished && passed + failed > 0
+  if (record.isEmpty()) take()
   const ended = `ended with ${killedBy ?? `exit code ${code}`}`
-  const end = limit.exceeded.aborted ? `exceeded its limit of ${limitMs / 1000} s` : ended
-  const fault = isWhole ? '' : `\n  the file itself failed: it ${end}\n`
-  onReport({ ...last, failed: failed + Number(!isWhole), output: `${output}${takeOutput()}${fault}` })
-  return files.length - waiting.length
+  record.close(limit.exceeded.aborted ? `exceeded its limit of ${limitMs / 1000} s` : ended, code === 0)
+}
+
+/** Reports a file when the next one begins: the last one fails when something throws after its last test. */
+function recordFiles({ words = [], onReport }: Options, takeOutput: () => string) {
+  let startedAt = 0
+  let file = undefined as string | undefined
+  let last = undefined as FileReport | undefined
+
+  const fail = (report: FileReport, fault: string): FileReport => {
+    const output = `${report.output}${takeOutput()}\n  the file itself failed: it ${fault}\n`
+    return { ...report, failed: report.failed + 1, output }
+  }
+
+  function begin(next: string): void {
+    if (last) onReport(last)
+    file = next
+    startedAt = performance.now()
+  }
+
+  function end({ passed, failed }: Counts, fault?: string): void {
+    const seconds = (performance.now() - startedAt) / 1000
+    last = { file: file ?? '', passed, failed, seconds, output: takeOutput() }
+    if (fault !== undefined) last = fail(last, fault)
+    else if (passed + failed === 0 && words.length === 0) last = fail(last, 'has no test')
+    file = undefined
+  }
+
+  /** `how` the process has ended. */
+  function close(how: string, isClean: boolean): void {
+    if (file !== undefined) end({ passed: 0, failed: 0 }, how)
+    else if (last && !isClean) last = fail(last, how)
+    if (last) onReport(last)
+  }
+
+  return { begin, end, close, isEmpty: () => file === undefined && last === undefined }
+}
+
+function collectOutput(child: ChildProcess): () => string {
+  const chunks: Buffer[] = []
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => chunks.push(chunk))
+  return () => Buffer.concat(chunks.splice(0)).toString('utf8')
 }
 
 function limitTime(limitMs: number) {

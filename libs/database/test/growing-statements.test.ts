@@ -2,12 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { withoutValues } from '../src/without-values.ts'
 import { expect } from 'chai'
-import { growDatabase, migratedDatabase } from '@gatehouse/test-kit'
 import pg, { type Client } from 'pg'
 import { statementsFolder } from '../../../tools/test-runner/collect-statements.ts'
+import { startGrownDatabases, type GrownDatabases } from './grown-databases.ts'
 import { exceptions } from './growing-statements.ts'
 
-const [few, many] = [6_000, 60_000]
 /** In PostgreSQL's units: fifty rows by an index cost 4 each. */
 const free = 300
 const growth = 3
@@ -21,15 +20,15 @@ describe('every statement that the tests have made the code send', function () {
   const opening = new AsyncDisposableStack()
   let databases: Client[]
   before(async () => {
-    databases = await Promise.all([few, many].map(openGrown))
+    const ofRun = process.env.GATEHOUSE_TEST_GROWN
+    const { few, many } = ofRun ? (JSON.parse(ofRun) as GrownDatabases) : opening.use(await startGrownDatabases())
+    databases = await Promise.all([few, many].map(connect))
   })
   after(() => opening.disposeAsync())
 
-  async function openGrown(rows: number): Promise<Client> {
-    const { url } = opening.use(await migratedDatabase())
+  async function connect(url: string): Promise<Client> {
     const client = opening.adopt(new pg.Client(url), (open) => open.end())
     await client.connect()
-    await growDatabase(client, () => rows)
     return client
   }
 
