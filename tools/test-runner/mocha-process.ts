@@ -41,10 +41,12 @@ async function runFile(file: string): Promise<Counts> {
   mocha.addFile(file)
   await mocha.loadFilesAsync()
   undeclared.clear()
-  return await new Promise((ended) => {
+  const counts = await new Promise<Counts>((ended) => {
     const runner = mocha.run((failed) => {
       for (const refusal of undeclared) console.log(`  a refusal that its endpoint does not declare: ${refusal}`)
       ended({ passed: runner.stats?.passes ?? 0, failed: failed + undeclared.size })
     })
   })
+  mocha.dispose() // it listens to the errors of the process
+  return counts
 }

@@ -31,6 +31,7 @@ type Process = {
   /** The part of it that stands in the entries of these children. */
   ofSeen: number
   looks: number
+  hasEnded: boolean
 }
 
 export type ProcessorTime = { kind: string; seconds: number; processes: number }
@@ -47,7 +48,8 @@ export function watchProcessorTime(): { look(): void; stop(): ProcessorTime[] } 
 
   function look(): void {
     const pids = new Set(readdirSync('/proc').filter((name) => /^\d/.test(name)))
-    for (const pid of running.keys()) if (!pids.has(pid)) end(pid)
+    // Children, which are later in the list, before their parents.
+    for (const pid of [...running.keys()].reverse()) if (!pids.has(pid)) end(pid)
     for (const pid of foreign) if (!pids.has(pid)) foreign.delete(pid)
     for (const pid of pids) if (!foreign.has(pid)) visit(pid)
   }
@@ -71,7 +73,7 @@ export function watchProcessorTime(): { look(): void; stop(): ProcessorTime[] } 
       foreign.add(pid)
       return undefined
     }
-    const begun = { kind: 'other', parent, startedAt, own: 0, ofEnded: 0, ofSeen: 0, looks: 0 }
+    const begun = { kind: 'other', parent, startedAt, own: 0, ofEnded: 0, ofSeen: 0, looks: 0, hasEnded: false }
     running.set(pid, begun)
     all.push(begun)
     return begun
@@ -80,7 +82,10 @@ export function watchProcessorTime(): { look(): void; stop(): ProcessorTime[] } 
   function end(pid: string): void {
     const ended = running.get(pid)
     running.delete(pid)
-    if (ended?.parent) ended.parent.ofSeen += ended.own + ended.ofEnded
+    if (!ended) return
+    ended.hasEnded = true
+    // Nobody who is left has waited for a child of a process that ended before it.
+    if (ended.parent && !ended.parent.hasEnded) ended.parent.ofSeen += ended.own + Math.max(ended.ofEnded, ended.ofSeen)
   }
 
   look()

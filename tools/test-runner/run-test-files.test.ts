@@ -80,6 +80,15 @@ describe('a test file', () => {
     ])
   })
 
+  it('leaves no listener of its run to the next one', async () => {
+    const counts = `it('counts', () => console.log('listeners ' + process.listenerCount('uncaughtException')))`
+    const reports = await runAll([counts, counts, counts])
+
+    const [first, ...next] = reports.map(({ output }) => /listeners \d+/.exec(output)?.[0])
+    expect(first).to.equal('listeners 1')
+    expect(next).to.deep.equal([first, first])
+  })
+
   it('runs the tests alone whose titles contain the words, and may have none', async () => {
     const suite = `describe('a login', () => { it('holds', () => {}); it('Breaks', () => { throw new Error() }) })`
     const reports = await runAll([suite, `it('holds', () => {})`], { words: ['breaks', 'login'] })
