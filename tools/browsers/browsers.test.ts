@@ -23,7 +23,7 @@ describe('the oldest browsers', () => {
 
     for (const path of ['README.md', 'docs/operators.md', 'libs/client/README.md', 'services/web/README.md'])
       expect(read(path), path).to.include(`Chrome and Edge ${chrome}, Firefox ${firefox}, Safari ${major}`)
-    const page = read('services/web/index.html')
+    const page = read('services/web/public/browser-check.js')
     expect(page).to.include(`Chrome or Edge from ${chrome} on, Firefox from ${firefox} on, or Safari from ${major} on`)
     expect(page).to.include(`Chrome oder Edge ab ${chrome}, Firefox ab ${firefox} oder Safari ab ${major}`)
   })

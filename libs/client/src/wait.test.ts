@@ -13,7 +13,7 @@ for (const [platform, setUp] of [
 
     it('aborts with the first of them, for its reason', () => {
       const [one, other] = [new AbortController(), new AbortController()]
-      const any = anySignal([one.signal, other.signal])
+      const any = anySignal(one.signal, other.signal)
       expect(any.aborted).to.equal(false)
 
       other.abort('the other')
@@ -24,7 +24,7 @@ for (const [platform, setUp] of [
     })
 
     it('has aborted where one of them has', () => {
-      const any = anySignal([new AbortController().signal, AbortSignal.abort('before')])
+      const any = anySignal(new AbortController().signal, AbortSignal.abort('before'))
 
       expect([any.aborted, any.reason]).to.deep.equal([true, 'before'])
     })

@@ -15,15 +15,15 @@ export function wait(clock: ClientClock, ms: number, signal: AbortSignal): Promi
   })
 }
 
-/** Aborts with the first of them. Where it stands in for `AbortSignal.any`, a signal remembers each of its followers until it aborts. */
-export function anySignal(signals: readonly AbortSignal[]): AbortSignal {
+/** Aborts with the first of both. Where it stands in for `AbortSignal.any`, they remember it until they abort. */
+export function anySignal(one: AbortSignal, other: AbortSignal | null | undefined): AbortSignal {
+  const both = [one, other ?? one]
   // eslint-disable-next-line browsers/refuse-newer-apis -- it forgets followers that nobody needs any more
-  if ('any' in AbortSignal) return AbortSignal.any([...signals])
+  if ('any' in AbortSignal) return AbortSignal.any(both)
   const first = new AbortController()
-  for (const signal of signals) {
-    const follow = () => first.abort(signal.reason)
-    if (signal.aborted) follow()
-    else signal.addEventListener('abort', follow)
+  for (const signal of both) {
+    if (signal.aborted) first.abort(signal.reason)
+    signal.addEventListener('abort', () => first.abort(signal.reason))
   }
   return first.signal
 }

@@ -1,6 +1,12 @@
 // For browsers of any age. Both came to the last of the browsers with the versions of tools/browsers/supported-browsers.ts.
 // The menus are popovers; lists of users are subgrids.
 if (!('popover' in HTMLElement.prototype && CSS.supports('grid-template-columns', 'subgrid'))) {
-  const language = /^de/.test(navigator.language) ? 'de' : 'en'
-  document.getElementById('outdated-' + language).removeAttribute('hidden')
+  const sentence = document.createElement('p')
+  sentence.className = 'outdated'
+  sentence.lang = /^de/.test(navigator.language) ? 'de' : 'en'
+  sentence.textContent =
+    sentence.lang === 'de'
+      ? 'Diese Seite braucht Chrome oder Edge ab 117, Firefox ab 125 oder Safari ab 17: Dein Browser ist älter.'
+      : 'This page needs Chrome or Edge from 117 on, Firefox from 125 on, or Safari from 17 on: your browser is older.'
+  document.body.insertBefore(sentence, document.body.firstChild)
 }

@@ -1,4 +1,4 @@
-import { anySignal, type Client, type Endpoints } from '@gatehouse/client'
+import type { Client, Endpoints } from '@gatehouse/client'
 
 /** Browsers of before 2025 lack the forms in JSON. Pages without TLS, but for those of this machine, have no passkeys. */
 export const canUsePasskeys = (): boolean =>
@@ -30,11 +30,17 @@ const offerMs = 4 * 60_000
 export async function offerPasskeys(client: Client, signal: AbortSignal): Promise<Response | null> {
   if (!canUsePasskeys() || !(await PublicKeyCredential.isConditionalMediationAvailable())) return null
   while (!signal.aborted) {
-    const renewal = AbortSignal.timeout(offerMs)
+    const offer = new AbortController()
+    const end = () => offer.abort()
+    const timer = setTimeout(end, offerMs)
+    signal.addEventListener('abort', end)
     try {
-      return await choosePasskey(client, anySignal([signal, renewal]), 'conditional')
+      return await choosePasskey(client, offer.signal, 'conditional')
     } catch {
-      if (!renewal.aborted) return null
+      if (!offer.signal.aborted) return null
+    } finally {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
     }
   }
   return null

@@ -151,7 +151,7 @@ async function send(
   const timeout = new AbortController()
   const limitMs = request.body instanceof FormData ? uploadTimeoutMs : responseTimeoutMs
   const timer = clock.setTimeout(() => timeout.abort(), limitMs)
-  const signal = request.signal ? anySignal([request.signal, timeout.signal]) : timeout.signal
+  const signal = anySignal(timeout.signal, request.signal)
   try {
     const response = await fetch(url, { ...request, signal, credentials: 'omit' })
     return { response, body: isUnread && response.ok ? null : parseObject(await response.text()) }

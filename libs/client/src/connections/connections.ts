@@ -54,7 +54,7 @@ export function createConnections(deps: SignInDeps & { session: Pick<Session, 'g
       if (!origin || origin === homeApi.origin) throw new ApiError(400, 'Enter the address of another instance')
       if (!user) throw new ApiError(401, 'Log in first')
       const ended = sessionEnd.signal
-      const cancelled = options.signal ? anySignal([options.signal, ended]) : ended
+      const cancelled = anySignal(ended, options.signal)
       const home = homeApiOf(user)
       if (home) await verifyHomePassword(home, password, { signal: cancelled })
       const isNew = !find(origin)

@@ -24,7 +24,7 @@ export async function exportData(
   try {
     const response = await call('exportData', {
       body,
-      signal: signal ? anySignal([signal, stalled.signal]) : stalled.signal,
+      signal: anySignal(stalled.signal, signal),
     })
     const parts: BlobPart[] = []
     let bytes = 0

@@ -53,7 +53,7 @@ export function safeRedirect(target: string | null | undefined, fallback: string
 
 function resolve(target: string): string | null {
   if (!target.startsWith('/') || target.startsWith('//') || unsafeCharacters.test(target)) return null
-  const url = parseUrl(target, testOrigin)
+  const url = parseUrl(testOrigin + target)
   return url?.origin === testOrigin && !url.pathname.startsWith('//') ? url.pathname : null
 }
 

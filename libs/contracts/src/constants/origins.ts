@@ -1,9 +1,9 @@
 const originPattern = /^https?:\/\/[^\s/?#@\\]{1,300}\/?$/i
 
 /** Null for what is none. `URL.parse` is newer than the oldest browsers. */
-export function parseUrl(text: string, base?: string): URL | null {
+export function parseUrl(text: string): URL | null {
   try {
-    return new URL(text, base)
+    return new URL(text)
   } catch {
     return null
   }
