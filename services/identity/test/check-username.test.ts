@@ -22,7 +22,10 @@ describe('The checks of the register page', () => {
 
     expect(await check('?username=free_name')).to.deep.equal([200, { available: true }])
     expect(await check(`?username=${username}`)).to.deep.equal(taken)
-    expect(await check(`?username=%20${username.toUpperCase()}`)).to.deep.equal(taken)
+    const { domain } = identity.config.publicAddress
+    for (const typed of [` ${username.toUpperCase()}`, `@${username}`, `${username}@${domain}`])
+      expect(await check(`?username=${encodeURIComponent(typed)}`), typed).to.deep.equal(taken)
+    expect(await check('?username=@free_name')).to.deep.equal([200, { available: true }])
   })
 
   it('check-username: a missing name is 400 and carries both shapes', async () => {

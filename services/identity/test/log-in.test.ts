@@ -1,6 +1,7 @@
 import bcrypt from 'bcrypt'
 import { expect } from 'chai'
 import { createTokenKey, verifyToken } from '@gatehouse/auth'
+import { User } from '@gatehouse/domain'
 import { countLockWaits, eventually, answered } from '@gatehouse/test-kit'
 import { refuse } from '@gatehouse/runtime'
 import { turnOn } from './authenticator.ts'
@@ -57,6 +58,38 @@ describe('Login', () => {
     expect((await logIn('  GRACE ')).status).to.equal(200)
   })
 
+  /** Contract: 1, Names as typed. */
+  it('takes the own domain and an @ in front as they are meant, but a name as it stands first', async () => {
+    const { domain } = identity.config.publicAddress
+    const [local, there] = [await buildUser(identity), await buildUser(identity)]
+    const homeInstance = `${domain}:8443`
+    const other = await buildUser(identity, { username: `${there.username}@${domain}`, homeInstance })
+    const idOf = async (name: string) => ((await logIn(name)).body['user'] as { id: string } | undefined)?.id
+
+    for (const name of [
+      `@${local.username}`,
+      `${local.username}@${domain}`,
+      `@${local.username.toUpperCase()}@${domain}`,
+    ])
+      expect(await idOf(name), name).to.equal(local.id)
+    expect(await idOf(other.username)).to.equal(other.id)
+    expect((await logIn(`${local.username}@elsewhere.example`)).body).to.deep.equal(generic)
+  })
+
+  /** Contract: 1, Passwords. */
+  it('takes a password that another keyboard composes otherwise, and stores the composed one', async () => {
+    const typed = 'Cafe\u0301 au lait'
+    const username = 'composed'
+    const body = { username, password: typed }
+    expect((await identity.call('POST', '/api/auth/register', { body })).status).to.equal(201)
+
+    expect((await logIn(username, typed)).status).to.equal(200)
+    expect((await logIn(username, typed.normalize('NFC'))).status).to.equal(200)
+    expect((await logIn(username, 'Cafe au lait')).status).to.equal(401)
+    const [stored] = await identity.deps.orm.em.fork().find(User, { username })
+    expect(await bcrypt.compare(typed.normalize('NFC'), stored!.passwordHash)).to.equal(true)
+  })
+
   /** Contract: 1, Unknown names. */
   it('Login 1, 3, 4: a wrong password gets the same answer for the same work, whatever the account is', async () => {
     const [user, suspended, factored] = await Promise.all(
@@ -77,6 +110,9 @@ describe('Login', () => {
     }
 
     expect(costs()).to.deep.equal(names.map(() => 12))
+    identity.hasher.verified = []
+    for (const name of names) expect((await logIn(name, 'f\u00e4lsch oder nicht')).status, name).to.equal(401)
+    expect(costs()).to.deep.equal(names.flatMap(() => [12, 12]))
     const right = (await Promise.all([user!, suspended!, factored!].map(({ username }) => logIn(username)))).map(
       ({ body }) => body['code'],
     )

@@ -1,5 +1,5 @@
 import bcrypt from 'bcrypt'
-import { fitsHash } from '@gatehouse/contracts'
+import { fitsInAForm, hashedForm } from '../src/hashing/password-forms.ts'
 import type { PasswordHasher } from '../src/hashing/password-hasher.ts'
 
 /** With a hash at the lowest cost, for accounts whose hash is not tested. */
@@ -7,7 +7,7 @@ export const testPassword = 'correct horse battery'
 export const testPasswordHash = bcrypt.hashSync(testPassword, 4)
 
 export type QuickHasher = PasswordHasher & {
-  /** The hash that each verification worked on, oldest first. */
+  /** The hash that each comparison worked on, oldest first. */
   verified: string[]
   /** The addresses of the clients, oldest first. */
   addresses: string[]
@@ -28,13 +28,15 @@ export function quickHasher(): QuickHasher {
       hasher.addresses.push(address)
       await hasher.beforeWork('hash')
       hasher.hashed += 1
-      return await bcrypt.hash(password, 4)
+      return await bcrypt.hash(hashedForm(password), 4)
     },
     async verify(password, hash, address) {
       hasher.addresses.push(address)
       await hasher.beforeWork('verify')
-      hasher.verified.push(hash)
-      return (await bcrypt.compare(password, hash)) && fitsHash(password)
+      return await fitsInAForm(password, async (form) => {
+        hasher.verified.push(hash)
+        return await bcrypt.compare(form, hash)
+      })
     },
     waiting: () => 0,
     ready: () => true,

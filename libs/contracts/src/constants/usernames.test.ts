@@ -8,6 +8,7 @@ import {
   isLocalUsername,
   normalizeUsername,
   parseFederatedUsername,
+  usernameHere,
 } from './usernames.ts'
 
 const localPart = fc.stringMatching(/^[a-z0-9_]{3,32}$/)
@@ -70,6 +71,29 @@ describe('Usernames', () => {
         expect(baseUsername(local)).to.equal(local)
       }),
     )
+  })
+})
+
+describe('The username that a person means here', () => {
+  const meant = (typed: string) => usernameHere(typed, 'home.example:8443')
+
+  it('lacks the own host and the @ in front', () => {
+    for (const typed of [
+      'alice',
+      ' Alice ',
+      '@alice',
+      'alice@home.example',
+      '@ALICE@Home.Example',
+      'alice@home.example:8443',
+    ])
+      expect(meant(typed), typed).to.equal('alice')
+  })
+
+  it('keeps another host, and what is no name', () => {
+    for (const typed of ['alice@other.example', 'alice@home.example.other', 'alice@nothome.example', 'alice@', ''])
+      expect(meant(typed), typed).to.equal(typed)
+    expect(meant('@alice@other.example')).to.equal('alice@other.example')
+    expect(meant('@@alice')).to.equal('@alice')
   })
 })
 

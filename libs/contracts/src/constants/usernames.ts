@@ -43,6 +43,12 @@ export function isNameOfHost(username: string, host: string): boolean {
   return domain !== null && domain !== '' && normalizeHost(domain) === normalizeHost(host)
 }
 
+/** The username that a person means here: `@alice` and `alice@<own host>` are `alice`. Contract: 1, Names as typed. */
+export function usernameHere(typed: string, ownHost: string): string {
+  const username = normalizeUsername(typed).replace(/^@/, '')
+  return isNameOfHost(username, ownHost) ? baseUsername(username) : username
+}
+
 /** Spec: Login 5. */
 export function baseUsername(username: string): string {
   return parseFederatedUsername(username).baseName

@@ -1,11 +1,13 @@
 import bcrypt from 'bcrypt'
 import { serveJobs } from '../child-process/serve-jobs.ts'
+import { fitsInAForm, hashedForm } from './password-forms.ts'
 
 export type Work = { password: string } & ({ kind: 'hash'; cost: number } | { kind: 'compare'; hash: string })
 
 /** Gives a hash, or whether the password fits. */
 export type Job = Work & { id: number }
 
-serveJobs(async (job: Job) =>
-  job.kind === 'hash' ? await bcrypt.hash(job.password, job.cost) : await bcrypt.compare(job.password, job.hash),
-)
+serveJobs(async (job: Job) => {
+  if (job.kind === 'hash') return await bcrypt.hash(hashedForm(job.password), job.cost)
+  return await fitsInAForm(job.password, (form) => bcrypt.compare(form, job.hash))
+})

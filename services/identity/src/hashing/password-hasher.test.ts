@@ -36,6 +36,22 @@ describe('the password hasher', () => {
     expect(await hasher.verify(`${password}!`, hash, elsewhere())).to.equal(false)
   })
 
+  it('verifies a password that another keyboard composes otherwise, with one job of the queue', async () => {
+    const composed = 'Caf\u00e9 au lait'
+    const decomposed = composed.normalize('NFD')
+    const hashes = [composed, decomposed].map((text) => bcrypt.hashSync(text, 4))
+    const own = await hasher.hash(decomposed, elsewhere())
+
+    expect(await bcrypt.compare(composed, own)).to.equal(true)
+    for (const hash of hashes) {
+      expect(await hasher.verify(composed, hash, elsewhere())).to.equal(true)
+      expect(await hasher.verify(decomposed, hash, elsewhere())).to.equal(true)
+      expect(await hasher.verify('Cafe au lait', hash, elsewhere())).to.equal(false)
+    }
+    const full = await Promise.allSettled([1, 2, 3].map(() => hasher.verify(decomposed, hashes[0]!, elsewhere())))
+    expect(full.map(({ status }) => status)).to.deep.equal(['fulfilled', 'fulfilled', 'fulfilled'])
+  })
+
   it('treats an overlong password as wrong although bcrypt reads only its beginning', async () => {
     const longest = 'é'.repeat(36)
     const hash = bcrypt.hashSync(longest, 4)

@@ -1,4 +1,3 @@
-import { fitsHash } from '@gatehouse/contracts'
 import { refuse } from '@gatehouse/runtime'
 import { siteNetwork, type Log, type Metrics } from '@gatehouse/service-kit'
 import type { JobResult } from '../child-process/serve-jobs.ts'
@@ -99,8 +98,7 @@ export function startPasswordHasher(options: HasherOptions): PasswordHasher {
       return (await enqueue({ kind: 'hash', password, cost }, address)) as string
     },
     verify: async (password, hash, address) => {
-      const fits = (await enqueue({ kind: 'compare', password, hash }, address)) as boolean
-      return fits && fitsHash(password)
+      return (await enqueue({ kind: 'compare', password, hash }, address)) as boolean
     },
     waiting: () => waiting().length,
     ready: () => child.ready(),

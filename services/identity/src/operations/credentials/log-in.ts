@@ -1,4 +1,4 @@
-import { normalizeUsername, type loginBody } from '@gatehouse/contracts'
+import { normalizeUsername, usernameHere, type loginBody } from '@gatehouse/contracts'
 import { transaction } from '@gatehouse/database'
 import { User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
@@ -19,7 +19,7 @@ const dummyHash = '$2b$12$SABb/N/Pj9aB1rMxt9wUnuHNFUnndzJcZ3m76ea.dRaDrYa4XkXZG'
  * outlives a change. Throws `Unavailable`. Spec: Login 1-6; Contract: 3, login, Second factor.
  */
 export async function logIn(deps: RefreshDeps & FactorDeps, attempt: z.infer<typeof loginBody> & Sender) {
-  const account = await deps.orm.em.fork().findOne(User, { username: normalizeUsername(attempt.username) })
+  const account = await findNamed(deps, attempt.username)
   if (account?.isDeleted) throw refuse.account_deleted()
   const hash = account && !account.isStub() ? account.passwordHash : dummyHash
   const fits = await deps.hasher.verify(attempt.password, hash, attempt.address)
@@ -41,6 +41,17 @@ export async function logIn(deps: RefreshDeps & FactorDeps, attempt: z.infer<typ
   if (!loggedIn.refusal) return { ...loggedIn, refreshed: !fits }
   deps.afterCommit.publishEvents()
   throw loggedIn.refusal
+}
+
+/** A name as it stands comes first: of an instance at another port the domain is the same. Contract: 1, Names as typed. */
+async function findNamed(
+  { orm, config }: Pick<RefreshDeps, 'orm' | 'config'>,
+  typed: string,
+): Promise<User | undefined> {
+  const exact = normalizeUsername(typed)
+  const names = [exact, usernameHere(typed, config.publicAddress.domain)]
+  const named = await orm.em.fork().find(User, { username: { $in: names } })
+  return named.find(({ username }) => username === exact) ?? named[0]
 }
 
 /** Call it under the account's lock before a token is issued. Throws account_suspended. Contract: 5, suspend. */

@@ -1,4 +1,4 @@
-import { isLocalUsername, limits, normalizeUsername, parseFederatedUsername, refusals } from '@gatehouse/contracts'
+import { isLocalUsername, limits, parseFederatedUsername, refusals, usernameHere } from '@gatehouse/contracts'
 import { batchedRead } from '@gatehouse/database'
 import { User } from '@gatehouse/domain'
 import { refuse, type Refusal } from '@gatehouse/runtime'
@@ -9,7 +9,7 @@ const readByName = batchedRead({ name: 'username_taken', entity: User, propertie
 
 /** Spec: check-username; Contract: 3. */
 export async function checkUsername({ orm, config }: Pick<Deps, 'orm' | 'config'>, asked = '') {
-  const username = normalizeUsername(asked)
+  const username = usernameHere(asked, config.publicAddress.domain)
   if (username === '') throw withReason('username_required')
   const fault = findLocalFault(username)
   if (fault) return unavailable(fault)
