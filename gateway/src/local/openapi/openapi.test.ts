@@ -38,6 +38,15 @@ describe('The OpenAPI document', () => {
     expect([...new Set(named), 'Refusal']).to.have.members(Object.keys(schemas))
   })
 
+  it('requires a body only where none is refused', () => {
+    const required = (path: string, method: string) => document.paths[path]![method]!.requestBody!.required
+
+    expect(required('/api/auth/login', 'post')).to.equal(true)
+    expect(required('/api/uploads', 'post')).to.equal(true)
+    expect(required('/api/admin/invites/{id}/reinstate', 'post')).to.equal(false)
+    expect(required('/api/admin/invites', 'post')).to.equal(false)
+  })
+
   it('names the limits of texts', () => {
     const registered = bodyFields('/api/auth/register', 'post')
     const edited = bodyFields('/api/users/@me', 'patch')

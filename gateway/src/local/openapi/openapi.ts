@@ -127,7 +127,7 @@ function describeEndpoint(name: string, endpoint: Endpoint): Operation {
     responses: describeReplies(endpoint),
     ...(scheme !== 'anyone' && { security: [{ [scheme]: [] }] }),
     ...(parameters.length > 0 && { parameters }),
-    ...(body && { requestBody: { required: true, content: bodyOf(body) } }),
+    ...(body && { requestBody: { required: isRequired(body), content: bodyOf(body) } }),
   }
 }
 
@@ -149,6 +149,9 @@ function parametersOf(place: 'path' | 'query', { params, query, path }: Endpoint
     schema: properties[name] ?? { type: 'string' },
   }))
 }
+
+/** No body is `{}`. Contract: 1, JSON bodies. */
+const isRequired = (body: z.ZodType | 'multipart') => body === 'multipart' || !body.safeParse({}).success
 
 function bodyOf(body: z.ZodType | 'multipart'): Content {
   if (body !== 'multipart') return { 'application/json': { schema: toSchema(body, 'input') } }
