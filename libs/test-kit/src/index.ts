@@ -3,6 +3,7 @@ export { freePort, startNats, startEphemeralPostgres, startRedis } from '@gateho
 export type { LocalServer } from '@gatehouse/local-servers'
 export { capturedLog } from './captured-log.ts'
 export { chromiumPath, launchChromium } from './chromium.ts'
+export { documentedCommand, documentedScript } from './documented.ts'
 export { growDatabase } from './grow-database.ts'
 export { eventually } from './eventually.ts'
 export { startPgbouncer } from './pgbouncer.ts'
