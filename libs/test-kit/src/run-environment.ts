@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { startNats, startEphemeralPostgres, startRedis } from '@gatehouse/local-servers'
+import { removeFolder, startNats, startEphemeralPostgres, startRedis } from '@gatehouse/local-servers'
 import { openMemoryFolder } from './memory-folder.ts'
+import { createDataFolder } from './run-data.ts'
 import { testPostgresSettings } from './run-servers.ts'
 import { dropTemplates } from './test-database.ts'
 
@@ -19,6 +20,8 @@ export async function startRunEnvironment(): Promise<AsyncDisposable & { variabl
     process.env.GATEHOUSE_TEST_SCRATCH = variables.GATEHOUSE_TEST_SCRATCH = scratch.path
     opening.defer(() => void delete process.env.GATEHOUSE_TEST_SCRATCH)
   }
+  variables.GATEHOUSE_TEST_DATA =
+    process.env.GATEHOUSE_TEST_DATA || opening.adopt(await createDataFolder(), removeFolder)
   const starts = {
     GATEHOUSE_TEST_POSTGRES_URL: () => startEphemeralPostgres({ settings: testPostgresSettings }),
     GATEHOUSE_TEST_NATS_URL: () => startNats(),

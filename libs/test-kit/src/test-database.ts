@@ -31,11 +31,22 @@ export async function testDatabase(
 
 async function ensureTemplate(serverUrl: string, client: pg.Client, template: DatabaseTemplate): Promise<string> {
   const name = `tmpl_${runId}_${createHash('sha256').update(template.key).digest('hex').slice(0, 16)}`
-  await client.query('select pg_advisory_lock(hashtext($1))', [name])
-  try {
+  return await locked(client, name, async () => {
     const { rowCount } = await client.query('select from pg_database where datname = $1', [name])
     if (!rowCount) await buildTemplate(serverUrl, client, { name, build: template.build })
     return name
+  })
+}
+
+/** Of the processes of the run one at a time does what has this name. */
+export async function oneOfRun<T>(name: string, act: () => Promise<T>): Promise<T> {
+  return await onServer(await runPostgres(), (client) => locked(client, name, act))
+}
+
+async function locked<T>(client: pg.Client, name: string, act: () => Promise<T>): Promise<T> {
+  await client.query('select pg_advisory_lock(hashtext($1))', [name])
+  try {
+    return await act()
   } finally {
     await client.query('select pg_advisory_unlock(hashtext($1))', [name])
   }
