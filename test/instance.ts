@@ -2,14 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { asOwner, capturedLog, openMigratedDatabase } from '@gatehouse/test-kit'
-import { readConfig, type EmbeddedConfig } from '../deploy/embedded/config.ts'
+import { readConfig } from '../deploy/embedded/config.ts'
 import { startEmbedded } from '../deploy/embedded/embedded.ts'
-
-/** Passwords cost a 256th of the time: most tests are not about them. */
-export const quickHashing = <C extends EmbeddedConfig>(config: C): C => ({
-  ...config,
-  hashing: { ...config.hashing, cost: 4 },
-})
+import { quickHashing } from '../deploy/test-programs/quick-hashing.ts'
 
 /** A whole embedded instance on a free port, with a database and a data folder of its own; `deps` as the database's owner. */
 export async function startInstance(environment: Record<string, string> = {}) {

@@ -15,6 +15,8 @@ type Options = {
   /** Asked at each start, as is `root`. */
   environment: () => Record<string, string>
   root: () => string
+  /** Run in the place of the role's entrypoint; not from another root. */
+  program?: string | undefined
   log: { mode: LogViewMode; file: string; colorIndex: number }
   restarts: boolean
 }
@@ -31,7 +33,7 @@ export class ClusterProcess extends ManagedProcess {
   readonly opsUrl: string
   readonly recentLog: () => string
 
-  constructor({ endpoint, environment, root, log, restarts }: Options) {
+  constructor({ endpoint, environment, root, program: replacement, log, restarts }: Options) {
     const { role, index, name, port, opsPort } = endpoint
     const opsUrl = `http://127.0.0.1:${opsPort}`
     const view = openLogView({ name, ...log })
@@ -50,7 +52,7 @@ export class ClusterProcess extends ManagedProcess {
         const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env
         const { file, flags } = entrypoints[role]
         const tree = root()
-        const program = tree === projectRoot ? programArguments(file) : [resolve(tree, file)]
+        const program = tree === projectRoot ? programArguments(replacement ?? file) : [resolve(tree, file)]
         const args = ['--disable-warning=ExperimentalWarning', ...flags, ...program]
         const child = spawn(process.execPath, args, {
           cwd: tree,

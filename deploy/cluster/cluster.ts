@@ -19,6 +19,8 @@ export type ClusterOptions = {
   environmentOf?: (role: Role, index: number) => Record<string, string>
   /** By default this source tree. */
   rootOf?: (role: Role, index: number) => string
+  /** From this source tree, by role. By default its entrypoints. */
+  programs?: Partial<Record<Role, string>>
   log?: LogViewMode
   /** The other gateways have the ports after it. By default free ports. */
   gatewayPort?: number
@@ -34,7 +36,7 @@ type Servers = { postgres: LocalServer; nats: LocalServer; redis: LocalServer }
 
 export type Cluster = Awaited<ReturnType<typeof startCluster>>
 
-const postgresSettings = { max_connections: '400', synchronous_commit: 'on' }
+export const postgresSettings = { max_connections: '400', synchronous_commit: 'on' }
 
 /** A distributed instance on 127.0.0.1, which ends with this process. Dispose stops gateways first and servers last. */
 export async function startCluster(options: ClusterOptions = {}) {
@@ -68,6 +70,7 @@ export async function startCluster(options: ClusterOptions = {}) {
       endpoint,
       environment: () => ({ ...shared, ...options.environmentOf?.(role, index) }),
       root: () => options.rootOf?.(role, index) ?? projectRoot,
+      program: options.programs?.[role],
       log: { mode: options.log ?? 'silent', file: join(folder, `${name}.log`), colorIndex },
       restarts: options.restarts ?? false,
     })

@@ -86,6 +86,23 @@ const beside: Record<string, Record<string, string>> = {
   OTEL_TRACES_SAMPLER_ARG: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' },
 }
 
+describe('the settings together', () => {
+  it('leave the cost of a hash to policy.ts: what they say of hashing is threads and queue, whatever is set', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gatehouse-settings-'))
+    const unknown = { HASHING_COST: '4', HASH_COST: '4', BCRYPT_COST: '4', BCRYPT_ROUNDS: '4' }
+    const addresses = { NATS_URL: 'tls://a:1', REDIS_URL: 'rediss://a:1', GATEHOUSE_DATA: folder }
+    const environment = { ...samples, ...s3, ...addresses, ...unknown }
+    try {
+      const embedded = readConfigOf('embedded', environment) as { hashing: object }
+      const { config } = readConfigOf('identity', environment) as { config: { hashing: object } }
+
+      expect([embedded.hashing, config.hashing]).to.deep.equal(Array(2).fill({ threads: 97, queue: 98 }))
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+})
+
 const sampleOf = (name: string): string => samples[name as keyof typeof samples]
 
 describe('each setting', () => {

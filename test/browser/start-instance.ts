@@ -7,7 +7,7 @@ import { ensureWebBuilt } from '../../tools/setup/build-web.js'
 import { dataFolder } from '../../tools/setup/project.js'
 import { readConfig } from '../../deploy/embedded/config.ts'
 import { startEmbedded } from '../../deploy/embedded/embedded.ts'
-import { quickHashing } from '../instance.ts'
+import { quickHashing } from '../../deploy/test-programs/quick-hashing.ts'
 
 export type Instance = AsyncDisposable & {
   origin: string

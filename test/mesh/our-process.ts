@@ -6,7 +6,7 @@ const clock = createMeshClock(JSON.parse(MESH_PACE) as Pace)
 Date.now = clock.now
 process.on('message', (pace) => clock.set(pace as Pace))
 const { readConfig } = await import('../../deploy/embedded/config.ts')
-const { quickHashing } = await import('../instance.ts')
+const { quickHashing } = await import('../../deploy/test-programs/quick-hashing.ts')
 const { startEmbedded } = await import('../../deploy/embedded/embedded.ts')
 await startEmbedded(quickHashing(readConfig(environment)), DATABASE)
 process.stdout.write('the mesh: listening\n')

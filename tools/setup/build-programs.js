@@ -13,10 +13,14 @@ export const builtPrograms = [
   ...['gateway', ...services].map((folder) => `${folder}/src/main.ts`),
 ]
 
+/** Tests run these in the place of those of production. No image has them. */
+export const testPrograms = ['embedded', 'identity'].map((name) => `deploy/test-programs/${name}.ts`)
+
 /** Packages that are not in a build: an addon finds its binary beside itself. */
 export const addons = ['bcrypt', 'sharp']
 const rolldown = join(root, 'node_modules/rolldown/bin/cli.mjs')
-const sources = ['deploy', 'gateway', 'libs', ...services, 'tools/setup/rolldown.config.js', 'package-lock.json']
+const configs = ['tools/setup/rolldown.config.js', 'tools/setup/rolldown.local.config.js']
+const sources = ['deploy', 'gateway', 'libs', ...services, ...configs, 'package-lock.json']
 
 /** From here on `programArguments` gives the built programs, in child processes too. */
 export async function ensureProgramsBuilt() {
@@ -38,12 +42,12 @@ export async function ensureProgramsBuilt() {
  * @param {string} file from the project's root. Stack traces name the sources either way.
  */
 export function programArguments(file, env = process.env) {
-  if (!env.GATEHOUSE_PROGRAMS || !builtPrograms.includes(file)) return [resolve(root, file)]
+  if (!env.GATEHOUSE_PROGRAMS || ![...builtPrograms, ...testPrograms].includes(file)) return [resolve(root, file)]
   return ['--enable-source-maps', join(env.GATEHOUSE_PROGRAMS, file.replace(/\.ts$/, '.mjs'))]
 }
 
 async function build(output) {
-  const args = (folder) => [rolldown, '--config', join(root, 'tools/setup/rolldown.config.js'), '--dir', folder]
+  const args = (folder) => [rolldown, '--config', join(root, 'tools/setup/rolldown.local.config.js'), '--dir', folder]
   const built = await runBuild({ subject: 'the programs', output, cwd: root, stdout: 'ignore', args })
   // The data folder may be anywhere.
   symlinkSync(join(root, 'node_modules'), join(built, 'node_modules'), 'junction')

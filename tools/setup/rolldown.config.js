@@ -47,9 +47,13 @@ const dropPackageMaps = {
   },
 }
 
+/** @param {readonly string[]} programs from the project's root */
+export const inputOf = (programs) =>
+  Object.fromEntries(programs.map((file) => [file.replace(/\.ts$/, ''), join(root, file)]))
+
 /** @type {import('rolldown').RolldownOptions} */
 export default {
-  input: Object.fromEntries(builtPrograms.map((file) => [file.replace(/\.ts$/, ''), join(root, file)])),
+  input: inputOf(builtPrograms),
   cwd: root,
   platform: 'node',
   external: addons,
