@@ -2,7 +2,8 @@ import type { InviteReply, RedemptionReply } from '@gatehouse/contracts'
 import { eventually } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import pg from 'pg'
-import { startCluster, type Cluster } from '../deploy/cluster/cluster.ts'
+import type { Cluster } from '../deploy/cluster/cluster.ts'
+import { startTestCluster } from '../deploy/test/test-cluster.ts'
 import { callApi } from './api.ts'
 
 const slots = 50
@@ -19,7 +20,7 @@ describe('Registration 11: an invite of 50 uses for 200 guests at once', functio
   before(async () => {
     // Of the 200, both replicas together take fewer than there are slots: the rest is refused and retries.
     const environment = { TRUST_PROXY: 'loopback', HASHING_QUEUE: '30' }
-    cluster = await startCluster({ replicas: { identity: 2 }, environment })
+    cluster = await startTestCluster({ replicas: { identity: 2 }, environment })
     database = new pg.Client({ connectionString: cluster.postgres.url })
     await database.connect()
     adminToken = (await register({ username: 'founder', address: '203.0.113.1' })).body.token!

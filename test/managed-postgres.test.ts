@@ -6,9 +6,10 @@ import { expect } from 'chai'
 import { serviceNames } from '@gatehouse/contracts'
 import { createScratchFolder, startEphemeralPostgres, type LocalServer } from '@gatehouse/local-servers'
 import { startPgbouncer } from '@gatehouse/test-kit'
-import { startCluster, type Role } from '../deploy/cluster/cluster.ts'
+import type { Role } from '../deploy/cluster/cluster.ts'
 import { makeSecrets, onDatabase } from '../deploy/test/container-form.ts'
 import { postJson, startProgram } from '../deploy/test/program.ts'
+import { startTestCluster } from '../deploy/test/test-cluster.ts'
 
 const owner = 'the_owner'
 
@@ -70,7 +71,7 @@ describe('a managed PostgreSQL behind a pooler', function () {
     scope.defer(() => rmSync(folder, { recursive: true, force: true }))
 
     {
-      await using cluster = await startCluster({
+      await using cluster = await startTestCluster({
         servers: { postgres: Object.create(pooler, { url: { value: url } }) as LocalServer },
         environmentOf: (role) =>
           role === 'gateway' ? {} : { DATABASE_URL: serviceUrl(role, 'chat'), UPLOAD_DIR: folder },

@@ -5,7 +5,8 @@ import { createTokenKey, signToken } from '@gatehouse/auth'
 import { eventually } from '@gatehouse/test-kit'
 import pg from 'pg'
 import { WebSocket } from 'ws'
-import { startCluster, type Cluster } from '../deploy/cluster/cluster.ts'
+import type { Cluster } from '../deploy/cluster/cluster.ts'
+import { startTestCluster } from '../deploy/test/test-cluster.ts'
 import { callApi } from './api.ts'
 
 type TestUser = { id: string; token: string }
@@ -18,7 +19,7 @@ describe('sessions over two gateways and two session gateways', function () {
   let admin: TestUser
 
   before(async () => {
-    cluster = await startCluster({ replicas: { gateway: 2, 'session-gateway': 2 } })
+    cluster = await startTestCluster({ replicas: { gateway: 2, 'session-gateway': 2 } })
     database = new pg.Client(cluster.postgres.url)
     await database.connect()
     admin = await createUser('admin', { isAdmin: true })

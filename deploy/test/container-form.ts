@@ -2,10 +2,14 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { startNats, startPersistentPostgres, startRedis } from '@gatehouse/local-servers'
+import { serviceNames, type ServiceName } from '@gatehouse/contracts'
+import { roleOf } from '@gatehouse/database'
+import { copyPostgresData, startNats, startPersistentPostgres, startRedis } from '@gatehouse/local-servers'
+import { runData, runDataPassword } from '@gatehouse/test-kit'
 import pg from 'pg'
-import { startCluster, type ClusterOptions, type Role } from '../cluster/cluster.ts'
+import type { ClusterOptions, Role } from '../cluster/cluster.ts'
 import { readCompose, readText } from './read-manifests.ts'
+import { startTestCluster } from './test-cluster.ts'
 
 /** A folder that make-secrets.sh has filled; `upstreams` are the names that it is given. */
 export function makeSecrets(scope: AsyncDisposableStack, upstreams: readonly string[] = []) {
@@ -29,13 +33,15 @@ export async function startContainerForm(scope: AsyncDisposableStack, options: C
   const { folder, run, secret } = makeSecrets(scope)
   const databaseFolder = mkdtempSync(join(tmpdir(), 'gatehouse-database-'))
   scope.defer(() => rmSync(databaseFolder, { recursive: true, force: true }))
+  await copyPostgresData(await runData(), databaseFolder)
   const postgres = scope.use(
     await startPersistentPostgres({
       folder: databaseFolder,
-      password: secret('postgres_password'),
+      password: runDataPassword,
       settings: { max_connections: '200' },
     }),
   )
+  await onDatabase(postgres.url, serviceNames.map(withoutSettings).join('\n'))
   await onDatabase(postgres.url, secret('database_roles.sql'))
   const nats = scope.use(await startNats({ config: natsConfigOf(secret) }))
   const redis = scope.use(await startRedis({ config: secret('redis.conf') }))
@@ -60,13 +66,19 @@ export async function startContainerForm(scope: AsyncDisposableStack, options: C
   }
 
   const cluster = scope.use(
-    await startCluster({
+    await startTestCluster({
       ...options,
       servers: { postgres, nats, redis },
       environmentOf: (role, index) => ({ ...secretsOf(role), ...options.environmentOf?.(role, index) }),
     }),
   )
   return { cluster, folder, run, secret, secretsOf }
+}
+
+/** As the script finds a role that is there: what a service may and waits for comes from the script alone. */
+function withoutSettings(service: ServiceName): string {
+  const role = roleOf(service)
+  return `alter role ${role} nologin password null; alter role ${role} reset all;`
 }
 
 export async function onDatabase(url: string, sql: string): Promise<Record<string, unknown>[]> {

@@ -1,7 +1,7 @@
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { createDataFolder, removeFolder } from '@gatehouse/test-kit'
 import { connectDatabase, migrateDatabase } from '@gatehouse/database'
 import { startPersistentPostgres } from '@gatehouse/local-servers'
 import { eventually } from '@gatehouse/test-kit'
@@ -15,10 +15,9 @@ describe('npm start, its database', function () {
   this.timeout(200_000)
   let folder: string
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gatehouse-embedded-'))
-    await chmod(folder, 0o711)
+    folder = await createDataFolder()
   })
-  afterEach(() => rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }))
+  afterEach(() => removeFolder(folder))
 
   /** As the owner of the schema, on the server of the running instance. */
   async function query(sql: string): Promise<Record<string, unknown>[]> {

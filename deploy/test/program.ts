@@ -1,24 +1,29 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, resolve } from 'node:path'
-import { freePort, killTree, watchProcess } from '@gatehouse/local-servers'
-import { eventually, testCallerKeys } from '@gatehouse/test-kit'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { copyPostgresData, freePort, killTree, watchProcess } from '@gatehouse/local-servers'
+import { documentedCommand, eventually, runData, runDataPassword, testCallerKeys } from '@gatehouse/test-kit'
+import { loadOrCreateSecrets } from '../embedded/data-folder.ts'
 import { programArguments } from '../../tools/setup/build-programs.js'
+import { scripts } from '../../tools/setup/scripts.js'
 
 const projectRoot = resolve(import.meta.dirname, '../..')
+type Manifest = { scripts: Record<string, string> }
+const manifest = JSON.parse(readFileSync(resolve(projectRoot, 'package.json'), 'utf8')) as Manifest
 
 export type ProgramExit = { code: number | null; stdout: string; stderr: string }
 
-/** Runs a program of the project; its environment holds PATH, HOME, Node's compile cache and the given variables only. */
+/** What a program has beside the given variables: that of an operator's shell, and what makes a start quick. */
+const inherited = ['PATH', 'HOME', 'NODE_COMPILE_CACHE', 'GATEHOUSE_PROGRAMS']
+
+/** Runs a program of the project, built where it has been built. */
 export function startProgram(file: string, environment: Record<string, string>, args: string[] = []) {
-  if (environment.GATEHOUSE_DATA) openToOthers(environment.GATEHOUSE_DATA)
-  const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env
+  const own = Object.fromEntries(inherited.map((name) => [name, process.env[name] ?? '']))
   const flags = ['--disable-warning=ExperimentalWarning', ...programArguments(file), ...args]
   const child: ChildProcess = spawn(process.execPath, flags, {
     cwd: projectRoot,
-    env: { PATH, HOME, NODE_COMPILE_CACHE, ...environment },
+    env: { ...own, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   watchProcess(child.pid!, 'SIGKILL')
@@ -78,21 +83,62 @@ export function readStartErrors(stderr: string): string[] {
   })
 }
 
-/** Folders for temporary files are closed, and PostgreSQL, which does not run as root, enters none of those. */
-function openToOthers(path: string): void {
-  if (path === tmpdir() || !path.startsWith(tmpdir())) return
-  if (existsSync(path) && statSync(path).isDirectory()) chmodSync(path, 0o711)
-  openToOthers(dirname(path))
+/** Runs a command of `documentedCommand` as npm does. What it sets counts over `environment`. */
+export function startDocumented(command: string, environment: Record<string, string> = {}) {
+  const { variables, file, args } = readCommand(command)
+  return startProgram(file, { ...environment, ...variables }, args)
 }
 
-export const embeddedMain = 'deploy/embedded/main.ts'
+/** `NAME=value npm start`, `npm run <script> -- <arguments>` or `gatehouse <arguments>`. */
+export function readCommand(command: string) {
+  const words = command.split(' ').filter((word) => !['--', '--silent'].includes(word))
+  const at = words.findIndex((word) => !/^[A-Z_]+=/.test(word))
+  const variables = Object.fromEntries(words.slice(0, at).map((word) => word.split(/=(.*)/s).slice(0, 2)))
+  const [script = '', ...args] = words
+    .slice(at)
+    .join(' ')
+    .replace(/^npm (run )?/, '')
+    .split(' ')
+  return { variables: variables as Record<string, string>, file: programOf(script), args }
+}
 
-/** What `npm start` runs, on a free port. */
-export async function startInstance(dataFolder: string, environment: Record<string, string> = {}) {
-  const port = await freePort()
-  const program = startProgram(embeddedMain, { GATEHOUSE_DATA: dataFolder, PORT: String(port), ...environment })
+/** The program of a script of package.json. Throws where it runs none of this project. */
+export function programOf(script: string): string {
+  const [, program = '', launched] = /^node (\S+)(?: (\S+))?$/.exec(manifest.scripts[script] ?? '') ?? []
+  if (launched !== undefined) return scripts[launched as keyof typeof scripts].file
+  if (!program) throw new Error(`npm run ${script} runs no program of this project`)
+  return program
+}
+
+export const embeddedMain = scripts.start.file
+
+type Environment = Record<string, string>
+
+/** The whole way, from an empty folder. */
+export const startFromNothing = (dataFolder: string) =>
+  startOn({ GATEHOUSE_DATA: dataFolder }, (environment) => startDocumented(documentedCommand('npm start'), environment))
+
+/** What `npm start` runs, with quick hashing. A new data folder has the data of `runData`, and secrets of its own. */
+export async function startInstance(dataFolder: string, environment: Environment = {}) {
+  if (!existsSync(join(dataFolder, 'database'))) await fillDataFolder(dataFolder)
+  return await startOn({ GATEHOUSE_DATA: dataFolder, ...environment }, (given) =>
+    startProgram('deploy/test-programs/embedded.ts', given),
+  )
+}
+
+/** On a free port, unless the environment names one. */
+async function startOn(environment: Environment, start: (environment: Environment) => ReturnType<typeof startProgram>) {
+  const PORT = environment['PORT'] ?? String(await freePort())
+  const program = start({ ...environment, PORT })
   await program.waitForOutput(/Ctrl-C stops it/)
-  return { ...program, url: `http://127.0.0.1:${port}` }
+  return { ...program, url: `http://127.0.0.1:${PORT}` }
+}
+
+/** For a start that finds the data of `runData`, with secrets of its own. */
+export async function fillDataFolder(dataFolder: string): Promise<void> {
+  const secrets = { ...loadOrCreateSecrets(dataFolder), databasePassword: runDataPassword }
+  writeFileSync(join(dataFolder, 'secrets.json'), JSON.stringify(secrets))
+  await copyPostgresData(await runData(), join(dataFolder, 'database'))
 }
 
 export async function postJson(url: string, body: unknown, headers: Record<string, string> = {}) {

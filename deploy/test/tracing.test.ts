@@ -1,11 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { eventually, freePort, startOtlpReceiver, type ReceivedSpan } from '@gatehouse/test-kit'
+import { createDataFolder, eventually, type ReceivedSpan, removeFolder, startOtlpReceiver } from '@gatehouse/test-kit'
 import { callApi } from '../../test/api.ts'
-import { startCluster } from '../cluster/cluster.ts'
-import { embeddedMain, postJson, startProgram } from './program.ts'
+import { postJson, startInstance } from './program.ts'
+import { startTestCluster } from './test-cluster.ts'
 
 const account = { username: 'ada', password: 'a long enough password' }
 const changed = 'another long enough password'
@@ -63,7 +61,7 @@ describe('Traces, where OTEL_EXPORTER_OTLP_ENDPOINT is set', function () {
 
   it('lead from the gateway through services, statements and the bus, without a secret', async () => {
     await using receiver = await startOtlpReceiver()
-    await using cluster = await startCluster({ environment: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url } })
+    await using cluster = await startTestCluster({ environment: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url } })
     const tokens = await use(cluster.gateways[0]!)
     const loggedIn = await traceOf(receiver, 'login', [
       'gateway: POST /api/auth/login',
@@ -91,20 +89,17 @@ describe('Traces, where OTEL_EXPORTER_OTLP_ENDPOINT is set', function () {
   })
 
   it('lead through the embedded process too', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'gatehouse-traces-'))
+    const folder = await createDataFolder()
     try {
       await using receiver = await startOtlpReceiver()
-      const port = await freePort()
-      const variables = { GATEHOUSE_DATA: folder, PORT: String(port), OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url }
-      await using program = startProgram(embeddedMain, variables)
-      await program.waitForOutput(/Ctrl-C stops it/)
-      const tokens = await use(`http://127.0.0.1:${port}`)
+      await using instance = await startInstance(join(folder, 'data'), { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
+      const tokens = await use(instance.url)
       const trace = await traceOf(receiver, 'change', ['consume PasswordChanged', 'UPDATE'])
 
       expect(trace.map(({ attributes }) => attributes['gatehouse.service'])).to.include.members(['gateway', 'identity'])
       expectNoSecret(receiver, tokens)
     } finally {
-      await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
+      await removeFolder(folder)
     }
   })
 })
