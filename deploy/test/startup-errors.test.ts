@@ -2,12 +2,35 @@ import { createServer, type AddressInfo, type Server } from 'node:net'
 import { once } from 'node:events'
 import { expect } from 'chai'
 import { freePort } from '@gatehouse/local-servers'
+import * as gateway from '@gatehouse/gateway'
+import * as identity from '@gatehouse/identity'
+import * as invite from '@gatehouse/invite'
+import { startService, type Program, type ResourceOptions } from '@gatehouse/service-kit'
+import * as sessionGateway from '@gatehouse/session-gateway'
 import { migratedDatabase, startNats, startS3, testDatabase, testNats, testRedis } from '@gatehouse/test-kit'
-import { entrypoints, roles, type Role } from '../cluster/roles.ts'
+import { entrypoints } from '../cluster/roles.ts'
 import { processEnvironment, readStartErrors, startProgram } from './program.ts'
+import { faultOf, faultsOf } from './start-faults.ts'
 
 const secret = 'a secret of more than thirty-two characters'
-const withDatabase = roles.filter((role) => role !== 'gateway')
+
+/** What the entrypoints run. */
+const starts = {
+  gateway: startOf({ name: 'gateway', readConfig: gateway.readConfig, start: gateway.startGateway }),
+  identity: startOf({ name: 'identity', readConfig: identity.readConfig, start: identity.startIdentity }),
+  invite: startOf({ name: 'invite', readConfig: invite.readConfig, start: invite.startInvite }),
+  'session-gateway': startOf({
+    name: 'session-gateway',
+    readConfig: sessionGateway.readConfig,
+    start: sessionGateway.startSessionGateway,
+  }),
+}
+type Role = keyof typeof starts
+
+function startOf<C extends { host: string; port: number }, O extends ResourceOptions>(program: Program<C, O>) {
+  const { signal } = new AbortController()
+  return async (environment: Record<string, string>) => await startService(program, environment, signal)
+}
 
 describe('a process that cannot start prints one line that names the variable, and exits with 1:', function () {
   this.timeout(200_000)
@@ -25,6 +48,7 @@ describe('a process that cannot start prints one line that names the variable, a
     await once(taken, 'listening')
     environment = {
       ...processEnvironment(secret),
+      LOG_LEVEL: 'fatal',
       DATABASE_URL: database.url,
       NATS_URL: nats.url,
       REDIS_URL: redis.url,
@@ -35,35 +59,39 @@ describe('a process that cannot start prints one line that names the variable, a
     await resources.disposeAsync()
   })
 
-  async function startError(file: string, changes: Record<string, string>): Promise<string> {
-    const { code, stderr } = await startProgram(file, { ...environment, ...changes }).exited
+  /** In this process. Other tests are of processes. */
+  const start = (role: Role, changes: Record<string, string>) => starts[role]({ ...environment, ...changes })
+  async function startFault(role: Role, changes: Record<string, string>): Promise<string> {
+    const line = await faultOf(() => start(role, changes))
+    expect(line).to.not.include(secret)
+    return line
+  }
+
+  async function endOf(file: string, given: Record<string, string>): Promise<string[]> {
+    const { code, stderr } = await startProgram(file, given).exited
     expect(code, stderr).to.equal(1)
     expect(stderr).to.not.include(secret)
-    const messages = readStartErrors(stderr)
-    expect(messages, stderr).to.have.length(1)
-    return messages[0]!
+    return readStartErrors(stderr)
   }
 
   it('JWT_SECRET is missing or short', async () => {
     for (const role of ['gateway', 'identity'] as const) {
-      expect(await startError(entrypoints[role].file, { JWT_SECRET: '' }), role).to.match(
-        /^JWT_SECRET: is required: set it to/,
-      )
-      expect(await startError(entrypoints[role].file, { JWT_SECRET: 'short' }), role).to.match(
-        /^JWT_SECRET: must have at least 32/,
-      )
+      const missing = await startFault(role, { JWT_SECRET: '' })
+      const short = await startFault(role, { JWT_SECRET: 'short' })
+
+      expect(missing, role).to.match(/^JWT_SECRET: is required: set it to/)
+      expect(short, role).to.match(/^JWT_SECRET: must have at least 32/)
     }
   })
 
   it('several faults: one line for each', async () => {
-    const { code, stderr } = await startProgram(entrypoints.identity.file, {
+    const lines = await endOf(entrypoints.identity.file, {
+      INTERNAL_SECRET: secret,
       JWT_SECRET: 'short',
       REGISTRATION_OPEN: 'often',
-    }).exited
+    })
 
-    expect(code).to.equal(1)
-    const variables = readStartErrors(stderr).map((line) => line.split(':', 1)[0])
-    expect(variables).to.have.members([
+    expect(lines.map((line) => line.split(':', 1)[0])).to.have.members([
       'DATABASE_URL',
       'NATS_URL',
       'REDIS_URL',
@@ -76,64 +104,61 @@ describe('a process that cannot start prints one line that names the variable, a
 
   it('PostgreSQL cannot be reached by migrate, which nobody waits for', async () => {
     const DATABASE_URL = `postgres://user:hidden@127.0.0.1:${await freePort()}/gatehouse`
-    const line = await startError('deploy/migrate.ts', { DATABASE_URL })
+    const [line, ...others] = await endOf('deploy/migrate.ts', { ...environment, DATABASE_URL })
 
+    expect(others).to.deep.equal([])
     expect(line).to.match(/^DATABASE_URL: cannot reach PostgreSQL at 127\.0\.0\.1:\d+\/gatehouse; check/)
     expect(line).to.not.include('hidden')
   })
 
   it('NATS refuses the credentials', async () => {
     await using guarded = await startNats({ config: 'authorization { user: bob, password: "p" }' })
-    const line = await startError(entrypoints.invite.file, {
-      NATS_URL: guarded.url.replace('nats://', 'nats://bob:hidden@'),
-    })
+    const line = await startFault('invite', { NATS_URL: guarded.url.replace('nats://', 'nats://bob:hidden@') })
 
     expect(line).to.match(/^NATS_URL: NATS at 127\.0\.0\.1:\d+ refuses the credentials; check/)
     expect(line).to.not.include('hidden')
   })
 
   it('the folder of the uploads cannot be written', async () => {
-    const line = await startError(entrypoints.identity.file, { UPLOAD_DIR: `${import.meta.filename}/uploads` })
+    const line = await startFault('identity', { UPLOAD_DIR: `${import.meta.filename}/uploads` })
 
     expect(line).to.match(/^UPLOAD_DIR: cannot write to .+ \(ENOTDIR\); give/)
   })
 
   it('the store of uploads: each variable that is missing or malformed, and a key that S3 refuses', async () => {
     await using s3 = await startS3()
-    const faultsOf = async (changes: Record<string, string>) => {
-      const given = { ...environment, ...s3.environment, ...changes }
-      const { code, stderr } = await startProgram(entrypoints.identity.file, given).exited
-      expect(code, stderr).to.equal(1)
-      expect(stderr).to.not.include(s3.environment.AWS_SECRET_ACCESS_KEY)
-      return readStartErrors(stderr)
+    const storeFaults = async (changes: Record<string, string>) => {
+      const faults = await faultsOf(() => start('identity', { ...s3.environment, ...changes }))
+      expect(faults.join()).to.not.include(s3.environment.AWS_SECRET_ACCESS_KEY)
+      return faults
     }
     const unset = { AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '', AWS_REGION: 'No', AWS_ENDPOINT_URL: 's3.example' }
 
-    expect((await faultsOf(unset)).map((line) => line.split(':', 1)[0])).to.have.members(Object.keys(unset))
-    expect(await faultsOf({ UPLOAD_STORE: 'ftp://x' }))
+    expect((await storeFaults(unset)).map((line) => line.split(':', 1)[0])).to.have.members(Object.keys(unset))
+    const unknown = await storeFaults({ UPLOAD_STORE: 'ftp://x' })
+    expect(unknown)
       .to.have.length(1)
       .and.match(/^UPLOAD_STORE: must be file:/)
-    const refused = await faultsOf({ AWS_ACCESS_KEY_ID: 'another' })
+    const refused = await storeFaults({ AWS_ACCESS_KEY_ID: 'another' })
     expect(refused)
       .to.have.length(1)
       .and.match(/^UPLOAD_STORE: s3:.* answered 403; check the bucket/)
   })
 
   it('migrations are pending: with the command that applies them', async () => {
-    const lines = await Promise.all(
-      withDatabase.slice(0, 2).map((role) => startError(entrypoints[role].file, { DATABASE_URL: emptyDatabase })),
-    )
-
-    for (const line of lines) expect(line).to.match(/^DATABASE_URL: .* pending migrations: run `npm run migrate`/)
+    for (const role of ['identity', 'invite'] as const) {
+      const line = await startFault(role, { DATABASE_URL: emptyDatabase })
+      expect(line).to.match(/^DATABASE_URL: .* pending migrations: run `npm run migrate`/)
+    }
   })
 
   it('a port is taken, of the service or of the gateway’s health endpoints', async () => {
     const port = String((taken.address() as AddressInfo).port)
-    const variableOf = (role: Role): string => entrypoints[role].portVariable
     for (const role of ['identity', 'session-gateway', 'gateway'] as const) {
-      const line = await startError(entrypoints[role].file, { [variableOf(role)]: port })
-      expect(line).to.match(new RegExp(`^${variableOf(role)}: port ${port} on 127.0.0.1 is taken`))
+      const { portVariable } = entrypoints[role]
+      const line = await startFault(role, { [portVariable]: port })
+      expect(line).to.match(new RegExp(`^${portVariable}: port ${port} on 127.0.0.1 is taken`))
     }
-    expect(await startError(entrypoints.gateway.file, { OPS_PORT: port })).to.match(/^OPS_PORT: port .* is taken/)
+    expect(await startFault('gateway', { OPS_PORT: port })).to.match(/^OPS_PORT: port .* is taken/)
   })
 })

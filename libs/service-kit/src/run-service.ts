@@ -8,26 +8,32 @@ import { createMetrics } from './metrics/metrics.ts'
 import { waitingDrainMs } from './policy.ts'
 import { healthEndpoints } from './health/health.ts'
 
-type Program<C, O extends ResourceOptions> = {
+export type Program<C, O extends ResourceOptions> = {
   name: string
   readConfig(environment: NodeJS.ProcessEnv): { config: C; resources: O }
   start(config: C, resources: Opened<O>): Promise<AsyncDisposable & { url: string }>
 }
 
-/** Waits for PostgreSQL, alive and not ready. Contract: 8. */
-export async function runService<C extends { host: string; port: number }, O extends ResourceOptions>(
+type Ports = { host: string; port: number }
+
+export async function runService<C extends Ports, O extends ResourceOptions>(program: Program<C, O>): Promise<void> {
+  await runUntilStopped(program.name, (stopRequested) => startService(program, process.env, stopRequested))
+}
+
+/** Waits for PostgreSQL, alive and not ready. Throws ConfigurationError, and Unavailable on pending migrations. Contract: 8. */
+export async function startService<C extends Ports, O extends ResourceOptions>(
   program: Program<C, O>,
-): Promise<void> {
-  await runUntilStopped(program.name, async (stopRequested) => {
-    const { config, resources: options } = program.readConfig(process.env)
-    await using opening = new AsyncDisposableStack()
-    const whileWaiting = () => serveHealthWhileWaiting(config)
-    const resources = opening.use(await openResources(program.name, options, { stopRequested, whileWaiting }))
-    const service = opening.use(await program.start(config, resources))
-    resources.log.info({ url: service.url }, 'listening')
-    opening.defer(() => resources.log.info('stopping: what was accepted is answered; a second signal ends at once'))
-    return opening.move()
-  })
+  environment: NodeJS.ProcessEnv,
+  stopRequested: AbortSignal,
+): Promise<AsyncDisposable> {
+  const { config, resources: options } = program.readConfig(environment)
+  await using opening = new AsyncDisposableStack()
+  const whileWaiting = () => serveHealthWhileWaiting(config)
+  const resources = opening.use(await openResources(program.name, options, { stopRequested, whileWaiting }))
+  const service = opening.use(await program.start(config, resources))
+  resources.log.info({ url: service.url }, 'listening')
+  opening.defer(() => resources.log.info('stopping: what was accepted is answered; a second signal ends at once'))
+  return opening.move()
 }
 
 /** A supervisor sees a live process that is not ready. Contract: 8. */
