@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { WebSocketServer } from 'ws'
+import { documentedCommand } from '@gatehouse/test-kit'
+import { readCommand } from '../deploy/test/program.ts'
 import { readArguments } from './arguments.ts'
 import { compare } from './compare/compare.ts'
 import { readCompareOptions } from './compare/options.ts'
@@ -65,6 +67,23 @@ describe('npm run bench', () => {
     })
     expect(() => readArguments(['stort'], ['start'])).to.throw('no benchmark called stort; there are start')
     expect(() => readArguments(['--rounds', '0'], [])).to.throw('from 1 to 100')
+  })
+
+  it('takes the commands of the pages', async () => {
+    const names = ['whole-path', 'gateway', 'sockets']
+    const read = (command: string) => readArguments(readCommand(command).args, names)
+    const compared = readCommand(
+      documentedCommand('npm run bench -- compare http://localhost:8080 http://localhost:9090'),
+    )
+
+    expect(read(documentedCommand('npm run bench'))).to.deep.include({ names, isMarkdown: false, isWriting: false })
+    expect(read(documentedCommand('npm run bench -- whole-path gateway')).names).to.eql(['whole-path', 'gateway'])
+    expect(read(documentedCommand('npm run bench -- sockets --rounds 1')).run.rounds(7)).to.equal(1)
+    expect(read(documentedCommand('npm run bench -- --markdown')).isMarkdown).to.equal(true)
+    expect(read(documentedCommand('npm run bench -- --write')).isWriting).to.equal(true)
+    expect([compared.file, compared.args[0]]).to.eql(['bench/main.ts', 'compare'])
+    const { origins } = readCompareOptions(compared.args.slice(1), {})
+    expect(origins).to.eql(['http://localhost:8080', 'http://localhost:9090'])
   })
 
   it('writes between the markers of a page, and nowhere else', () => {

@@ -1,16 +1,27 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { utimesSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { startInstance, startProgram } from '../deploy/test/program.ts'
+import {
+  createDataFolder,
+  documentedCommand,
+  documentedScript,
+  eventually,
+  freePort,
+  removeFolder,
+} from '@gatehouse/test-kit'
+import { programOf, startInstance } from '../deploy/test/program.ts'
+import { runArguments } from '../deploy/test/run-arguments.ts'
+import { openStand } from './stand.ts'
 
 const root = join(import.meta.dirname, '..')
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
 const pages = globSync(['*.md', 'docs/**/*.md', 'deploy/**/*.md', 'tools/**/*.md'], { cwd: root }).filter(
   (page) => page !== 'CHANGELOG.md',
 )
+
+const npmScripts = (JSON.parse(read('package.json')) as { scripts: object }).scripts
 
 const program =
   /^(npm|sh|docker|kubectl|helm|curl|openssl|cp|install|echo|cd|skopeo|git|journalctl|sed|nats-server|python3|gatehouse)\s/
@@ -47,9 +58,6 @@ const run = {
   stopped:
     'GATEHOUSE_DATA=/srv/elsewhere npm run gatehouse -- restore /backups/monday.tar.gz --secrets … --passphrase-file …',
   shell: [
-    'openssl genpkey -algorithm ed25519 -out rooms.pem',
-    "key=$(openssl pkey -in rooms.pem -pubout -outform DER | tail -c 32 | openssl base64 -A | tr '+/' '-_' | tr -d '=')",
-    'sed "s/KEY/$key/" examples/chat-python/upstreams.yaml > upstreams.yaml',
     'openssl genpkey -algorithm ed25519 -out chat.pem',
     "openssl pkey -in chat.pem -pubout -outform DER | tail -c 32 | openssl base64 -A | tr '+/' '-_' | tr -d '='",
     'cp -r deploy/kubernetes/example deploy/kubernetes/my-instance',
@@ -61,38 +69,19 @@ const run = {
   ],
 }
 
-/** Forms that another test runs: the file, and what stands in it. */
-const elsewhere: [command: RegExp, file: string, evidence: string][] = [
-  [/^npm start$/, 'deploy/test/embedded-main.test.ts', 'startInstance'],
-  [/^npm run example/, 'test/example.test.ts', 'chat-python'],
-  [/^npm run test:faults/, 'test/faults.test.ts', 'runFaults'],
-  [/^npm run test:revocation/, 'test/revocation.test.ts', 'revocation'],
-  [/^npm run test:upgrade/, 'test/upgrade.test.ts', 'upgrade'],
-  [/^npm run test:containers/, 'test/containers/main.ts', 'restoreDrill'],
-  [/^npm run test:simulation/, 'test/simulation.test.ts', 'simulation'],
-  [/^npm run test:mesh/, 'test/mesh.test.ts', 'runMesh'],
-  [/^npm run test:fuzz/, 'test/fuzz.test.ts', 'runFuzz'],
-  [/^npm run bench/, 'bench/bench.test.ts', 'bench'],
-  [/^npm run probe/, 'tools/probe/probe.test.ts', 'probe'],
-  [/^npm run conformance/, 'test/conformance/conformance.test.ts', 'conformance'],
-  [/^npm run cluster/, 'deploy/test/cluster.test.ts', '--gateway'],
-  [/move-up/, 'deploy/test/backup.test.ts', "'move-up'"],
-  [/ import backspace/, 'deploy/test/import.test.ts', "'import'"],
-  [/ restore monday/, 'deploy/test/backup.test.ts', "'restore'"],
-  [/ encrypt$/, 'deploy/test/encrypt.test.ts', "'encrypt'"],
-  [/ uploads move /, 'deploy/test/upload-store.test.ts', "'uploads', 'move'"],
-  [/ users delete /, 'deploy/test/command-line.test.ts', "'users', 'delete'"],
-  [/receipts verify/, 'deploy/test/command-line.test.ts', "'receipts'"],
-  [/^docker compose|roll\.sh/, 'test/containers/main.ts', 'restoreDrill'],
-  [/^helm .*install/, 'deploy/test/helm-chart.test.ts', 'values'],
-  [/^kubectl apply/, 'deploy/test/kubernetes-schemas.test.ts', 'kustomize'],
-  [/^npm run release( -- renew-bases)?$|sha256sum/, 'tools/release/test/release.test.ts', 'SHA256SUMS'],
-  [/rooms|GATEHOUSE_UPSTREAMS=|^nats-server/, 'test/example.test.ts', 'chat-python'],
-  [/^api=|\$api\/|^curl/, 'test/readme.test.ts', 'sessionOf'],
-  [/ask\.sh/, 'gateway/test/upstream-asks.test.ts', 'integrating.md'],
-  [/pkeyutl/, 'gateway/test/upstreams.test.ts', 'integrating.md'],
-  [/^npm (run )?(check|test|audit|format|build:client|build:upstream)/, '.ci/run', 'npm'],
-]
+/** Scripts that run long or on something that is not here: their program and a test import the function that does the work. */
+const work: Record<string, string> = {
+  example: 'startExample',
+  'test:faults': 'runFaults',
+  'test:revocation': 'runSocketRevocations',
+  'test:upgrade': 'runUpgrade',
+  'test:simulation': 'replay',
+  'test:mesh': 'runMesh',
+  'test:fuzz': 'runFuzz',
+  probe: 'probe',
+  conformance: 'checkConformance',
+  'build:client': 'buildClient',
+}
 
 /** Of another machine, or with credentials: nothing here can run them. */
 const notHere: [command: RegExp, reason: string][] = [
@@ -100,12 +89,50 @@ const notHere: [command: RegExp, reason: string][] = [
   [/^journalctl /, 'a service of systemd'],
   [/^install -d .* -o 10001/, 'root makes a folder for the user of the containers'],
   [/^(skopeo|npm publish|helm push|git tag)/, 'credentials of a registry'],
+  [/^docker compose|^npm run test:containers$/, 'Docker: npm run test:containers runs them'],
+  [/^npm run format$/, 'it would write to this clone'],
 ]
+
+const sources = globSync('{bench,deploy,gateway,libs,services,test,tools}/**/*.{ts,tsx}', {
+  cwd: root,
+  exclude: (path) => /(^|\/)(node_modules|dist)$/.test(path),
+})
+
+/** The texts with which the sources call a function. */
+function callsOf(name: string): string[][] {
+  const text = String.raw`\s*(?:'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|\`((?:\\.|[^\`\\])*)\`),?`
+  const call = new RegExp(String.raw`\b${name}\(${text}(?:${text})?`, 'g')
+  return sources.flatMap((file) => [...read(file).matchAll(call)].map(([, ...texts]) => unescaped(texts)))
+}
+
+/** Those that a call has, without their backslashes. */
+const unescaped = (texts: readonly (string | undefined)[]): string[] =>
+  texts.filter((one) => one !== undefined).map((one) => one.replaceAll(/\\(.)/g, '$1'))
+
+/** `<file>#<function>` of each that a file imports from the project by its path. */
+function importsOf(file: string): string[] {
+  const imports = read(file).matchAll(/^import \{([^}]*)\} from '(\.[^']*)'/gm)
+  return [...imports].flatMap(([, names = '', path = '']) =>
+    names.split(',').map((name) => `${join(file, '..', path)}#${name.trim()}`),
+  )
+}
+
+/** Whether a test imports the function from the file from which the script's program does. */
+function isWorkTested(script: string, name: string): boolean {
+  const [imported] = importsOf(programOf(script)).filter((one) => one.endsWith(`#${name}`))
+  const tests = sources.filter((file) => /\.test\.tsx?$/.test(file))
+  return imported !== undefined && tests.some((file) => importsOf(file).includes(imported))
+}
+
+/** .ci/run has them as the pages have them, but for output. */
+const ofCi = (): string[] =>
+  [...read('.ci/run').matchAll(/^part \S+ (.*)$/gm)].map(([, command = '']) => command.replace('--silent ', ''))
 
 describe('the commands of the docs', function () {
   this.timeout(200_000)
-  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-docs-'))
-  after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }))
+  let folder: string
+  before(async () => void (folder = await createDataFolder()))
+  after(() => removeFolder(folder))
 
   /** Paths are those of a folder of the test. */
   async function gatehouse(command: string, names: Record<string, string> = {}) {
@@ -114,31 +141,33 @@ describe('the commands of the docs', function () {
       .split(' ')
       .map((word) => names[word] ?? word.replace(/^(\/backups\/)?(monday\.|passphrase)/, `${folder}/$2`))
     const GATEHOUSE_DATA = join(folder, /GATEHOUSE_DATA=\S*\/(\S+)/.exec(command)?.[1] ?? 'data')
-    return await startProgram('deploy/cli/main.ts', { GATEHOUSE_DATA }, args).exited
+    const { code, output, errors } = await runArguments(args, { GATEHOUSE_DATA })
+    return { code, stdout: output, stderr: errors }
   }
 
   it('are run here, by another test, or named with the reason why not', () => {
-    const here = new Set([run.start, run.stopped, ...run.beside, ...run.shell])
+    const here = [run.start, run.stopped, ...run.beside, ...run.shell]
+    const elsewhere = callsOf('documentedCommand').map(([command = '']) => command)
+    const scripts = callsOf('documentedScript').map(([page = '', name = '']) => documentedScript(page, name))
+    const blocks = scripts.flatMap((script) => commandsOf(`\`\`\`\n${script}\`\`\``))
+    const tested = Object.keys(work).filter((script) => isWorkTested(script, work[script]!))
+    const ran = new Set([...here, ...elsewhere, ...blocks, ...ofCi()])
     const found = new Set(pages.flatMap((page) => commandsOf(read(page))))
-    const unknown = [...found].filter(
-      (command) => !here.has(command) && ![...elsewhere, ...notHere].some(([form]) => form.test(command)),
-    )
+    const isRun = (command: string) =>
+      ran.has(command) || tested.includes(/^npm run ([a-z:]+)(?= |$)/.exec(command)?.[1] ?? '')
 
+    expect(tested).to.have.members(Object.keys(work))
+    const unknown = [...found].filter((command) => !isRun(command) && !notHere.some(([form]) => form.test(command)))
     expect(unknown).to.deep.equal([])
-    expect(
-      [...here].filter((command) => !found.has(command)),
-      'no page has them',
-    ).to.deep.equal([])
-    for (const [form] of [...elsewhere, ...notHere])
-      expect(
-        [...found].some((command) => form.test(command)),
-        `${form} is of no command`,
-      ).to.equal(true)
-    for (const [, file, evidence] of elsewhere) expect(read(file), file).to.include(evidence)
-    const scripts = Object.keys((JSON.parse(read('package.json')) as { scripts: object }).scripts)
+    const invented = [...here, ...elsewhere].filter((command) => !found.has(command))
+    expect(invented, 'no page has them').to.deep.equal([])
+    for (const [form] of notHere) {
+      const isOfSome = [...found].some((command) => form.test(command) && !isRun(command))
+      expect(isOfSome, `${form} is of no command`).to.equal(true)
+    }
     for (const command of found) {
       const script = /npm run (?:--silent )?([a-z:-]+)/.exec(command)?.[1]
-      if (script) expect(scripts, command).to.include(script)
+      if (script) expect(Object.keys(npmScripts), command).to.include(script)
     }
   })
 
@@ -174,17 +203,64 @@ describe('the commands of the docs', function () {
 
   it('of a shell make the files that they name', () => {
     const clone = join(folder, 'clone')
-    mkdirSync(join(clone, 'examples'), { recursive: true })
+    mkdirSync(clone)
     execFileSync('cp', ['-r', join(root, 'deploy'), clone])
-    execFileSync('cp', ['-r', join(root, 'examples/chat-python'), join(clone, 'examples')])
 
     execFileSync('bash', ['-euo', 'pipefail', '-c', run.shell.join('\n')], { cwd: clone, stdio: 'pipe' })
 
     const made = (name: string): string => readFileSync(join(clone, name), 'utf8')
-    expect(made('upstreams.yaml')).to.match(/key: [\w-]{43}\b/)
     expect(made('.env')).to.equal('PUBLIC_ORIGIN=https://chat.example\nIDENTITY_REPLICAS=2\n')
     for (const name of ['deploy/secrets', 'my-instance', 'deploy/kubernetes/my-instance/secrets'])
       expect(existsSync(join(clone, name, 'caller_keys')), name).to.equal(true)
+  })
+
+  it('of chat-in-an-hour.md bring a room behind an instance, and those of a stand its replicas', async () => {
+    await using stand = await openStand(join(folder, 'stand'))
+    const { ports, run: shell, start, token, userId } = stand
+    expect(readFileSync(join(folder, 'stand/upstreams.yaml'), 'utf8')).to.match(/key: [\w-]{43}\b/)
+    const gateway = { '8080': ports.gateway }
+    const asMember = { ...gateway, $token: token }
+    const room = { PUBLIC_ORIGIN: `http://localhost:${ports.gateway}`, NATS_URL: `nats://127.0.0.1:${ports.nats}` }
+    const answers = (command: string, status: number) =>
+      eventually(`${status} to ${command}`, () => shell(command).startsWith(`HTTP/1.1 ${status} `))
+
+    const asNobody = documentedCommand('curl -i http://localhost:8080/api/rooms/hall', gateway)
+    const read = documentedCommand(
+      'curl -i http://localhost:8080/api/rooms/hall -H "Authorization: Bearer $token"',
+      asMember,
+    )
+    await answers(asNobody, 401)
+    await answers(read, 503)
+
+    const command = documentedCommand(
+      'PUBLIC_ORIGIN=http://localhost:8080 NATS_URL=nats://127.0.0.1:4222 DATABASE=rooms.db KEY=rooms.pem python3 examples/chat-python/rooms.py',
+      { ...gateway, '4222': ports.nats },
+    )
+    start(command, { PORT: ports.room })
+    await answers(read, 200)
+    await answers(documentedCommand('curl -i http://localhost:9100/api/rooms/hall', { '9100': ports.room }), 503)
+    const people = documentedCommand(
+      'curl http://localhost:8080/api/rooms/hall/people -H "Authorization: Bearer $token"',
+      asMember,
+    )
+    expect(JSON.parse(shell(people))).to.have.property('people')
+    const ask = documentedCommand(
+      `curl http://localhost:8080/api/upstream/accounts -H 'Content-Type: application/json' -d '{"ids":["7285931904831488"]}' -H "Authorization: Upstream $(sh ask.sh chat http://localhost:8080 chat.pem)"`,
+      { ...gateway, '7285931904831488': userId, 'sh chat': 'sh rooms', 'chat.pem': 'rooms.pem' },
+    )
+    expect(JSON.parse(shell(ask))).to.have.nested.property('accounts[0].username', 'ada')
+
+    const replicas = [String(await freePort()), String(await freePort())] as const
+    const shared = { ...room, DATABASE: 'rooms.db', KEY: 'rooms.pem' }
+    start(
+      documentedCommand('PORT=9100 python3 examples/chat-python/rooms.py &', { '9100': replicas[0], ' &': '' }),
+      shared,
+    )
+    start(
+      documentedCommand('PORT=9101 python3 examples/chat-python/rooms.py &', { '9101': replicas[1], ' &': '' }),
+      shared,
+    )
+    for (const port of replicas) await answers(`curl -i http://localhost:${port}/api/rooms/hall`, 503)
   })
 
   it('of the nightly backup keep the newest archives and what is none, and remove the parts of killed ones', () => {

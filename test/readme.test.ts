@@ -1,26 +1,17 @@
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
+import { documentedScript } from '@gatehouse/test-kit'
 import { startInstance } from './instance.ts'
 
 const run = promisify(execFile)
-const readme = readFileSync(join(import.meta.dirname, '..', 'README.md'), 'utf8')
-
-/** The README's first session, as a person would paste it. */
-function sessionOf(text: string): string {
-  const block = text.split('```').find((part) => part.includes('api=http://localhost:8080/api'))
-  if (!block) throw new Error('the README has no curl session')
-  return block
-}
 
 describe("the README's curl session", function () {
   this.timeout(120_000)
 
   it('works as printed', async () => {
     await using instance = await startInstance()
-    const script = sessionOf(readme)
+    const script = documentedScript('README.md', 'session')
       .replace('http://localhost:8080', instance.url)
       .replace(/^curl -s/gm, 'echo; curl -sS')
 

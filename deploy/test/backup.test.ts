@@ -1,10 +1,9 @@
 import { createWriteStream, existsSync } from 'node:fs'
-import { copyFile, mkdtemp, readFile, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { copyFile, mkdtemp, readFile, readdir, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
-import { freePort, growDatabase, migratedDatabase } from '@gatehouse/test-kit'
+import { createDataFolder, documentedCommand, growDatabase, migratedDatabase, removeFolder } from '@gatehouse/test-kit'
 import { createEncryptionKey } from '@gatehouse/auth'
 import { openPeerSecret } from '../../services/federation-fanout/src/peers/seal-secrets.ts'
 import { expect } from 'chai'
@@ -14,7 +13,7 @@ import { pack } from 'tar-stream'
 import { volatileTables } from '../cli/archive/format.ts'
 import { restoreArchive } from '../cli/archive/restore-archive.ts'
 import { writeArchive } from '../cli/archive/write-archive.ts'
-import { embeddedMain, postJson, startProgram, uploadsIn } from './program.ts'
+import { fillDataFolder, postJson, startDocumented, startInstance, startProgram, uploadsIn } from './program.ts'
 import { query } from './query.ts'
 
 const account = { username: 'ada', password: 'a long enough password' }
@@ -24,8 +23,8 @@ const elsewhere = { origin: 'https://peer.example', username: 'ada@localhost' }
 describe('backup and restore', function () {
   this.timeout(400_000)
   let folder: string
-  before(async () => void (folder = await mkdtemp(join(tmpdir(), 'gatehouse-backup-'))))
-  after(() => rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }))
+  before(async () => void (folder = await createDataFolder()))
+  after(() => removeFolder(folder))
   const at = (name: string) => join(folder, name)
 
   it('carry a running embedded instance into another one, and into a distributed one: tokens, invites, peers, uploads', async () => {
@@ -44,7 +43,7 @@ describe('backup and restore', function () {
     expect(await readFile(at('secrets'), 'utf8'))
       .to.include('sealed')
       .and.not.include('jwtSecret')
-    const second = await startEmbedded(at('second'))
+    const second = await startInstance(at('second'))
     try {
       await expectSame(second.url, first)
     } finally {
@@ -74,17 +73,20 @@ describe('backup and restore', function () {
     ]).exited
     expect(await migrated(), 'a refusal leaves the schema').to.deep.equal(schema)
     await query(database.url, `insert into mikro_orm_migrations (name) values ('Migration20261123UserSearch')`)
-    const moved = await startProgram('deploy/cli/main.ts', distributed, ['move-up', at('second')]).exited
+    const moved = await startDocumented(await moveUp(distributed)).exited
     const back = await startProgram('deploy/cli/main.ts', distributed, ['backup', at('back')]).exited
-    const home = await gatehouse(
-      at('third'),
-      'restore',
-      at('back'),
-      '--secrets',
-      at('secrets'),
-      '--passphrase-file',
-      passphrase,
-    )
+    await fillDataFolder(at('third'))
+    const home = await startDocumented(
+      documentedCommand(
+        'GATEHOUSE_DATA=.gatehouse/cluster npm run gatehouse -- restore monday.tar.gz --secrets monday.secrets --passphrase-file passphrase',
+        {
+          '.gatehouse/cluster': at('third'),
+          'monday.tar.gz': at('back'),
+          'monday.secrets': at('secrets'),
+          '-file passphrase': `-file ${passphrase}`,
+        },
+      ),
+    ).exited
 
     expect(lost.stderr, lost.stderr).to.match(/ENCRYPTION_SECRET/)
     expect(
@@ -92,13 +94,33 @@ describe('backup and restore', function () {
       moved.stderr + back.stderr + home.stderr,
     ).to.deep.equal([2, 2, 0, 0, 0])
     expect(other.stderr).to.match(/^JWT_SECRET must be /m)
-    await using third = await startEmbedded(at('third'))
+    await using third = await startInstance(at('third'))
     await expectSame(third.url, first)
     const { encryptionSecret } = await readJson(join(at('second'), 'secrets.json'))
     const [peer] = (await query(database.url, 'select secret from peers')) as { secret: string }[]
     expect(peer?.secret).to.match(/^enc1\./)
     expect(openPeerSecret(createEncryptionKey(String(encryptionSecret)), peer!.secret)).to.equal(peerSecret)
   })
+
+  /** From the instance of `second`, with each secret in a file. */
+  async function moveUp(environment: Record<string, string>): Promise<string> {
+    const fileOf = async (name: string) => {
+      await writeFile(at(name), environment[name]!)
+      return `${name}_FILE=${at(name)}`
+    }
+    return documentedCommand(
+      'DATABASE_URL=… UPLOAD_DIR=… JWT_SECRET_FILE=… INTERNAL_SECRET_FILE=… ENCRYPTION_SECRET_FILE=… PUBLIC_ORIGIN=… npm run gatehouse -- move-up .gatehouse',
+      {
+        'DATABASE_URL=…': `DATABASE_URL=${environment['DATABASE_URL']}`,
+        'UPLOAD_DIR=…': `UPLOAD_DIR=${environment['UPLOAD_DIR']}`,
+        'JWT_SECRET_FILE=…': await fileOf('JWT_SECRET'),
+        'INTERNAL_SECRET_FILE=…': await fileOf('INTERNAL_SECRET'),
+        'ENCRYPTION_SECRET_FILE=…': await fileOf('ENCRYPTION_SECRET'),
+        'PUBLIC_ORIGIN=…': 'PUBLIC_ORIGIN=https://chat.example',
+        '.gatehouse': at('second'),
+      },
+    )
+  }
 
   it('refuse with one line, and change nothing: a cut archive, a changed one, another file, the wrong passphrase', async () => {
     await using source = await filledDatabase(300)
@@ -258,16 +280,9 @@ async function countRows(url: string): Promise<Record<string, number>> {
 const gatehouse = (dataFolder: string, ...args: string[]) =>
   startProgram('deploy/cli/main.ts', { GATEHOUSE_DATA: dataFolder }, args).exited
 
-async function startEmbedded(dataFolder: string) {
-  const port = await freePort()
-  const program = startProgram(embeddedMain, { GATEHOUSE_DATA: dataFolder, PORT: String(port) })
-  await program.waitForOutput(/Ctrl-C stops it/)
-  return { ...program, url: `http://127.0.0.1:${port}` }
-}
-
 /** An instance with an account that has a picture, an invite and a peer. */
 async function fillInstance(dataFolder: string) {
-  const instance = await startEmbedded(dataFolder)
+  const instance = await startInstance(dataFolder)
   const registered = await postJson(`${instance.url}/api/auth/register`, account)
   const headers = { authorization: `Bearer ${String(registered.body['token'])}` }
   const invite = await postJson(`${instance.url}/api/admin/invites`, { name: 'for a friend' }, headers)

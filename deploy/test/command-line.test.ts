@@ -1,16 +1,15 @@
 import { once } from 'node:events'
-import { mkdtemp, mkdtempDisposable, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtempDisposable, stat, writeFile } from 'node:fs/promises'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { PassThrough, Readable } from 'node:stream'
 import { callerHeader, callerKeyLines, createCallerVerifier, createReceiptKeys, signReceipt } from '@gatehouse/auth'
-import { appCode, freePort } from '@gatehouse/test-kit'
+import { appCode, createDataFolder, documentedCommand, freePort, removeFolder } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { findRunningInstance } from '../calls/operator-calls.ts'
-import { runCommandLine } from '../cli/program.ts'
-import { postJson, startInstance, startProgram } from './program.ts'
+import { postJson, readCommand, startInstance, startProgram } from './program.ts'
+import { runArguments } from './run-arguments.ts'
 
 const password = 'a long enough password'
 
@@ -19,12 +18,12 @@ describe('the command line beside an embedded instance', function () {
   let folder: string
   let instance: Awaited<ReturnType<typeof startInstance>>
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gatehouse-cli-'))
+    folder = await createDataFolder()
     instance = await startInstance(folder)
   })
   after(async () => {
     await instance[Symbol.asyncDispose]()
-    await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
+    await removeFolder(folder)
   })
 
   const gatehouse = (args: string[], input = '') => runArguments(args, { GATEHOUSE_DATA: folder }, input)
@@ -59,9 +58,10 @@ describe('the command line beside an embedded instance', function () {
   it('asks before what cannot be undone, and without a terminal refuses', async () => {
     await gatehouse(['users', 'create', 'carl', '--password-stdin'], password)
 
-    const refused = await gatehouse(['users', 'delete', 'carl'])
+    const { args } = readCommand(documentedCommand('gatehouse users delete <user>', { '<user>': 'carl' }))
+    const refused = await gatehouse(args)
     const stillThere = await gatehouse(['users', 'show', 'carl'])
-    const deleted = await gatehouse(['users', 'delete', 'carl', '--yes'])
+    const deleted = await gatehouse([...args, '--yes'])
     const gone = await gatehouse(['users', 'show', 'carl'])
 
     expect(refused).to.include({ code: 6, output: '' })
@@ -336,7 +336,8 @@ describe('the command line without any instance', () => {
     const verify = async (content: unknown) => {
       const file = join(folder.path, 'file.json')
       await writeFile(file, typeof content === 'string' ? content : JSON.stringify(content))
-      return await runArguments(['receipts', 'verify', file], {})
+      const command = documentedCommand('gatehouse receipts verify <file>', { '<file>': file })
+      return await runArguments(readCommand(command).args, {})
     }
     const genuine = await verify({ orders: [{ receipt: null }, { receipt: kept }] })
     const bad = [await verify([kept, forged]), await verify({ orders: [] }), await verify('no JSON')]
@@ -357,21 +358,4 @@ async function startServer(answer: RequestListener) {
     await new Promise((closed) => server.close(closed))
   }
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, [Symbol.asyncDispose]: close }
-}
-
-async function runArguments(args: string[], environment: Record<string, string>, input = '') {
-  const written = { output: '', errors: '' }
-  const collect = (name: keyof typeof written) => {
-    const stream = new PassThrough()
-    stream.on('data', (chunk) => (written[name] += String(chunk)))
-    return stream
-  }
-  const terminal = {
-    input: Readable.from([input]),
-    output: collect('output'),
-    errors: collect('errors'),
-    isInteractive: false,
-  }
-  const code = await runCommandLine(args, { environment, terminal })
-  return { code, ...written }
 }

@@ -1,10 +1,13 @@
+import { mkdtempDisposable, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createEncryptionKey, decrypt, encrypt, prefixOf } from '@gatehouse/auth'
-import { migratedDatabase } from '@gatehouse/test-kit'
+import { documentedCommand, migratedDatabase } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { sealPeerSecret } from '../../services/federation-fanout/src/peers/seal-secrets.ts'
 import { credentialContext } from '../../services/identity/src/operations/federation/federation-credentials.ts'
 import { contextOf } from '../../services/identity/src/operations/second-factor/judge-code.ts'
-import { startProgram } from './program.ts'
+import { startDocumented } from './program.ts'
 import { query } from './query.ts'
 
 const [former, next, lost] = ['f'.repeat(40), 'n'.repeat(40), 'l'.repeat(40)]
@@ -61,10 +64,20 @@ describe('`encrypt` after a rotation of ENCRYPTION_SECRET', function () {
       secret: sealPeerSecret(formerKey, 'secret of the request'),
       expires_at: '2030-01-01',
     })
-    const run = async () => {
-      const environment = { DATABASE_URL: database.url, ENCRYPTION_SECRET: next, ENCRYPTION_SECRET_PREVIOUS: former }
-      return await startProgram('deploy/cli/main.ts', environment, ['encrypt', '--json']).exited
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'gatehouse-encrypt-'))
+    const inFile = async (name: string, text: string) => {
+      await writeFile(join(folder.path, name), text)
+      return `${name}=${join(folder.path, name)}`
     }
+    const command = documentedCommand(
+      'ENCRYPTION_SECRET_FILE=… ENCRYPTION_SECRET_PREVIOUS_FILE=… DATABASE_URL=… npm run gatehouse -- encrypt',
+      {
+        'ENCRYPTION_SECRET_FILE=…': await inFile('ENCRYPTION_SECRET_FILE', next),
+        'ENCRYPTION_SECRET_PREVIOUS_FILE=…': await inFile('ENCRYPTION_SECRET_PREVIOUS_FILE', former),
+        'DATABASE_URL=…': `DATABASE_URL=${database.url}`,
+      },
+    )
+    const run = async () => await startDocumented(`${command} --json`).exited
     const counts = async () => (JSON.parse((await run()).stdout) as { encrypted: unknown }).encrypted
     const everything = async () => {
       const contents = await Promise.all(tables.map((table) => query(database.url, `select * from ${table}`)))

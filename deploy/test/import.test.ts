@@ -1,9 +1,8 @@
-import { mkdir, mkdtemp, readFile, readdir, rm, truncate, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, mkdtemp, readFile, readdir, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createEncryptionKey, decrypt } from '@gatehouse/auth'
 import { systemRandom } from '@gatehouse/runtime'
-import { freePort, migratedDatabase } from '@gatehouse/test-kit'
+import { createDataFolder, documentedCommand, migratedDatabase, removeFolder } from '@gatehouse/test-kit'
 import { hashSync } from 'bcrypt'
 import { expect } from 'chai'
 import jwt from 'jsonwebtoken'
@@ -13,7 +12,7 @@ import { credentialContext } from '../../services/identity/src/operations/federa
 import { openPeerSecret } from '../../services/federation-fanout/src/peers/seal-secrets.ts'
 import { importDatabase } from '../cli/commands/import.ts'
 import { newestVersion, writeOtherDatabase } from './other-server.ts'
-import { embeddedMain, postJson, startProgram, uploadsIn } from './program.ts'
+import { fillDataFolder, postJson, startDocumented, startInstance, uploadsIn } from './program.ts'
 
 const password = 'correct horse battery'
 const passwordHash = hashSync(password, 4).replace('$2b$', '$2a$')
@@ -182,7 +181,7 @@ describe('the import of an instance of the other chat server', function () {
   this.timeout(300_000)
   let folder: string
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gatehouse-import-test-'))
+    folder = await createDataFolder()
     await mkdir(join(folder, 'uploads'))
     const picture = sharp({ create: { width: 900, height: 600, channels: 3, background: '#336699' } })
     await writeFile(join(folder, 'uploads', `${ada}.png`), await picture.png().toBuffer())
@@ -190,18 +189,25 @@ describe('the import of an instance of the other chat server', function () {
     await writeFile(join(folder, 'uploads', 'nobody.txt'), 'of nobody')
     writeOtherDatabase(join(folder, 'old.db'), rows)
   })
-  after(() => rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }))
+  after(() => removeFolder(folder))
 
   it('keeps accounts, hashes, tokens, invites, peers and conversations, and refuses a second run', async () => {
     const data = join(folder, 'data')
-    const gatehouse = (...args: string[]) =>
-      startProgram('deploy/cli/main.ts', { GATEHOUSE_DATA: data, DOMAIN: 'chat.example' }, args).exited
-    const source = ['import', join(folder, 'old.db'), '--uploads', join(folder, 'uploads')]
+    const gatehouse = (command: string) =>
+      startDocumented(command, { GATEHOUSE_DATA: data, DOMAIN: 'chat.example' }).exited
+    const names = {
+      'backspace.db': join(folder, 'old.db'),
+      '--uploads uploads': `--uploads ${join(folder, 'uploads')}`,
+    }
+    await fillDataFolder(data)
 
-    const dry = await gatehouse(...source, '--dry-run', '--json')
+    const dry = await gatehouse(
+      `${documentedCommand('npm run gatehouse -- import backspace.db --uploads uploads --dry-run', names)} --json`,
+    )
     const afterDry = await readdir(join(data, 'uploads'))
-    const real = await gatehouse(...source, '--json')
-    const again = await gatehouse(...source)
+    const command = documentedCommand('npm run gatehouse -- import backspace.db --uploads uploads', names)
+    const real = await gatehouse(`${command} --json`)
+    const again = await gatehouse(command)
 
     expect([dry.code, real.code, again.code], real.stderr + again.stderr).to.deep.equal([0, 0, 3])
     expect(afterDry).to.deep.equal([])
@@ -212,11 +218,8 @@ describe('the import of an instance of the other chat server', function () {
     expect(real.stdout).to.not.include(passwordHash).and.not.include('b'.repeat(64)).and.not.include('AbCdEfGh')
     expect(again.stderr).to.match(/has accounts/)
 
-    const port = await freePort()
-    const variables = { GATEHOUSE_DATA: data, DOMAIN: 'chat.example', PORT: String(port), JWT_SECRET: jwtSecret }
-    await using instance = startProgram(embeddedMain, variables)
-    await instance.waitForOutput(/Ctrl-C stops it/)
-    const url = `http://127.0.0.1:${port}`
+    await using instance = await startInstance(data, { DOMAIN: 'chat.example', JWT_SECRET: jwtSecret })
+    const { url } = instance
     const login = async (username: string, given = password) =>
       (await postJson(`${url}/api/auth/login`, { username, password: given })).status
     const tokenOf = (userId: string, iat: number) =>
@@ -248,7 +251,7 @@ describe('the import of an instance of the other chat server', function () {
     expect(await invite.json()).to.deep.equal({ valid: true, name: 'open' })
     const info = await (await fetch(`${url}/api/instance/info`)).json()
     expect(info).to.include({ name: 'Old Place', instanceId, registrationOpen: false })
-    const peers = JSON.parse((await gatehouse('peers', 'list', '--json')).stdout) as {
+    const peers = JSON.parse((await gatehouse('gatehouse peers list --json')).stdout) as {
       peers: object[]
       requests: object[]
     }
@@ -258,7 +261,7 @@ describe('the import of an instance of the other chat server', function () {
         .toSorted(),
     ).to.deep.equal(['https://ended.example revoked', 'https://friends.example active'])
     expect(peers.requests).to.have.length(1)
-    expect(JSON.parse((await gatehouse('encrypt', '--json')).stdout)).to.deep.equal({
+    expect(JSON.parse((await gatehouse('gatehouse encrypt --json')).stdout)).to.deep.equal({
       encrypted: { second_factors: 0, federation_credentials: 0, peers: 0, approval_requests: 0 },
     })
   })

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { documentedCommand } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import ts from 'typescript'
 import { parse, parseAllDocuments } from 'yaml'
@@ -261,7 +262,13 @@ function renderCopy(): Rendered[] {
     execFileSync('sh', [resolve(projectRoot, 'deploy/make-secrets.sh'), join(folder, 'my-instance/secrets')])
     const withOptional = readText('deploy/kubernetes/example/kustomization.yaml').replaceAll('  # - ', '  - ')
     writeFileSync(join(folder, 'my-instance/kustomization.yaml'), withOptional)
-    const text = execFileSync('kubectl', ['kustomize', join(folder, 'my-instance')], { encoding: 'utf8' })
+    // What is applied to a cluster, without one.
+    const command = documentedCommand('kubectl apply --kustomize deploy/kubernetes/my-instance', {
+      'apply --kustomize': 'kustomize',
+      'deploy/kubernetes': folder,
+    })
+    const [program = '', ...args] = command.split(' ')
+    const text = execFileSync(program, args, { encoding: 'utf8' })
     return parseAllDocuments(text).map((document) => withoutLineBreaks(document.toJS() as Rendered))
   } finally {
     rmSync(folder, { recursive: true, force: true })

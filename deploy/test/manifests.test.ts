@@ -5,8 +5,11 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
 import { serviceNames, services, urlVariable, variablePrefix } from '@gatehouse/contracts'
+import { documentedCommand } from '@gatehouse/test-kit'
 import { parse } from 'yaml'
-import { builtPrograms } from '../../tools/setup/build-programs.js'
+import { stopLimitMs } from '../../libs/service-kit/src/policy.ts'
+import { builtPrograms, testPrograms } from '../../tools/setup/build-programs.js'
+import imageBuild from '../../tools/setup/rolldown.config.js'
 import { readFinalStage } from '../../tools/release/dockerfile.ts'
 import { entrypoints, roles, type Role } from '../cluster/roles.ts'
 import {
@@ -28,7 +31,7 @@ const commandOf = (role: Role): string[] => [
   ...entrypoints[role].flags,
   entrypoints[role].file.replace(/\.ts$/, '.mjs'),
 ]
-const stopLimitSeconds = Number(/stopLimitMs = (\d+)_000/.exec(readText('libs/service-kit/src/policy.ts'))?.[1])
+const stopLimitSeconds = stopLimitMs / 1000
 
 /** The variable of docker-compose.yml for the number of a service's containers. */
 const replicasVariable = (role: string): string => `${variablePrefix(role)}_REPLICAS`
@@ -240,7 +243,8 @@ describe('the scripts and nats.conf', () => {
     const roll = async (GATEWAY: string) => {
       const CALLS = join(folder.path, `calls${GATEWAY}`)
       const env = { PATH: `${folder.path}:${process.env['PATH'] ?? ''}`, CALLS, GATEWAY }
-      const output = execFileSync('sh', ['deploy/roll.sh'], { cwd: projectRoot, env, encoding: 'utf8' })
+      const [program = '', ...args] = documentedCommand('sh deploy/roll.sh').split(' ')
+      const output = execFileSync(program, args, { cwd: projectRoot, env, encoding: 'utf8' })
       const calls = [...(await readFile(CALLS, 'utf8')).matchAll(/--scale (\S+)|--wait (gateway)$|^stop .* (\S+)$/gm)]
       return { output, calls: calls.map(([, scale, plain, stopped]) => scale ?? plain ?? stopped) }
     }
@@ -270,6 +274,10 @@ describe('the Dockerfile', () => {
     expect(readText('deploy/cli/gatehouse.sh')).to.include(' /app/deploy/cli/main.mjs ')
     expect(builtPrograms).to.include.members(roles.map((role) => entrypoints[role].file))
     expect(builtPrograms).to.include.members(['deploy/migrate.ts', 'deploy/healthcheck.ts', 'deploy/cli/main.ts'])
+    // What tools/release/image-files.ts builds has no program of tests, which hash at a lower cost.
+    const built = Object.values(imageBuild.input as Record<string, string>)
+    expect(built).to.have.members(builtPrograms.map((file) => join(projectRoot, file)))
+    expect(builtPrograms).to.not.include.members(testPrograms)
   })
 
   it('declares no volume, which would be a writable folder in every container', () => {

@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { migratedDatabase, startS3, type MigratedDatabase, type TestS3 } from '@gatehouse/test-kit'
+import { documentedCommand, migratedDatabase, startS3, type MigratedDatabase, type TestS3 } from '@gatehouse/test-kit'
 import { expect } from 'chai'
-import { startProgram } from './program.ts'
+import { startDocumented, startProgram } from './program.ts'
 import { query } from './query.ts'
 
 const names = Array.from({ length: 24 }, (_, index) => `picture-${String(index).padStart(2, '0')}.webp`)
@@ -21,6 +21,8 @@ describe('the command line with uploads in S3', function () {
     const given = { DATABASE_URL: database.url, TMPDIR: at('temporary'), ...environment }
     return startProgram('deploy/cli/main.ts', given, args)
   }
+  const runCommand = (environment: Record<string, string>, command: string) =>
+    startDocumented(command, { DATABASE_URL: database.url, TMPDIR: at('temporary'), ...environment })
   const inFolder = (name = 'old') => ({ UPLOAD_DIR: at(name) })
   const inS3 = (given: TestS3 = s3) => ({ ...given.environment, UPLOAD_DIR: at('work') })
   const keys = () => [...s3.objects.keys()].toSorted()
@@ -51,9 +53,21 @@ describe('the command line with uploads in S3', function () {
   }
 
   it('moves them, goes on after kill -9, catches what changed meanwhile, and removes nothing unasked', async () => {
-    const move = ['uploads', 'move', '--to', s3.environment.UPLOAD_STORE] as const
+    const places = { 's3://bucket/prefix': s3.environment.UPLOAD_STORE }
+    const move = documentedCommand('npm run gatehouse -- uploads move --to s3://bucket/prefix', places)
+    const moveFrom = documentedCommand(
+      'npm run gatehouse -- uploads move --to s3://bucket/prefix --from file:/data/uploads',
+      {
+        ...places,
+        '/data/uploads': at('old'),
+      },
+    )
+    const moveAndRemove = documentedCommand(
+      'npm run gatehouse -- uploads move --to s3://bucket/prefix --from file:/data/uploads --remove',
+      { ...places, '/data/uploads': at('old') },
+    )
     const puts: string[] = []
-    const killed = run({ ...s3.environment, ...inFolder(), UPLOAD_STORE: '' }, ...move)
+    const killed = runCommand({ ...s3.environment, ...inFolder(), UPLOAD_STORE: '' }, move)
     s3.faults.next = (method, key) => {
       if (method === 'PUT') puts.push(key)
       if (puts.length === 20) killed.signal('SIGKILL')
@@ -64,7 +78,7 @@ describe('the command line with uploads in S3', function () {
     const first = objects()
     expect(first.length).to.be.greaterThan(0).and.lessThan(names.length)
 
-    const again = await run({ ...s3.environment, ...inFolder(), UPLOAD_STORE: '' }, '--json', ...move).exited
+    const again = await runCommand({ ...s3.environment, ...inFolder(), UPLOAD_STORE: '' }, `${move} --json`).exited
     expect(again.code, again.stderr).to.equal(0)
     expect(JSON.parse(again.stdout)).to.include({
       copied: names.length - first.length,
@@ -76,12 +90,16 @@ describe('the command line with uploads in S3', function () {
 
     await addUploads(['late.webp'])
     await query(database.url, `delete from uploads where filename = '${names[0]}'`)
-    const early = await run({ ...s3.environment, ...inFolder(), UPLOAD_STORE: '' }, '--yes', ...move, '--remove').exited
-    const last = await run(inS3(), '--json', '--yes', ...move, '--from', `file:${at('old')}`, '--remove').exited
-    expect([early.code, last.code], last.stderr).to.deep.equal([3, 0])
+    const early = await runCommand({ ...s3.environment, ...inFolder(), UPLOAD_STORE: '' }, `${move} --yes --remove`)
+      .exited
+    const caught = await runCommand(inS3(), `${moveFrom} --json`).exited
+    expect([early.code, caught.code], caught.stderr).to.deep.equal([3, 0])
+    const last = await runCommand(inS3(), `${moveAndRemove} --json --yes`).exited
+    expect(last.code, last.stderr).to.equal(0)
     expect(early.stderr).to.match(/^file:.* may be in use: set UPLOAD_STORE/)
     const kept = [...names.slice(1), 'late.webp']
-    expect(JSON.parse(last.stdout)).to.include({ copied: 1, present: 23, withdrawn: 1, removed: kept.length })
+    expect(JSON.parse(caught.stdout)).to.include({ copied: 1, present: 23, withdrawn: 1, removed: 0 })
+    expect(JSON.parse(last.stdout)).to.include({ copied: 0, present: 24, withdrawn: 0, removed: kept.length })
     expect(objects()).to.have.members(kept.map((name) => `${prefix}${name}`))
     expect(await readdir(at('old'))).to.deep.equal([names[0]])
     expect(await readdir(at('temporary'))).to.deep.equal([])

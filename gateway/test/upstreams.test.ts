@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process'
 import { createHash, createHmac, createPublicKey, generateKeyPairSync, sign, verify, type KeyObject } from 'node:crypto'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { buildAccountState, eventually } from '@gatehouse/test-kit'
+import { buildAccountState, documentedScript, eventually } from '@gatehouse/test-kit'
 import { createCallerVerifier, InvalidCaller, KeysUnavailable, type CallerVerifier } from '@gatehouse/upstream'
 import { expect } from 'chai'
 import fc from 'fast-check'
@@ -160,10 +160,9 @@ describe('Upstreams', () => {
   })
 
   it('get the caller verified by the script of docs/integrating.md, which needs no library', async () => {
-    const page = await readFile(new URL('../../docs/integrating.md', import.meta.url), 'utf8')
     const script = join(folder, 'verify-caller.sh')
     const keys = join(folder, 'keys.json')
-    await writeFile(script, /<!-- verify-caller\.sh -->\s+```sh\n([\s\S]*?)```/.exec(page)![1]!)
+    await writeFile(script, documentedScript('docs/integrating.md', 'verify-caller.sh'))
     await writeFile(keys, JSON.stringify(await keySet()))
     const run = (statement: string, name = 'chat') =>
       new Promise<{ failed: boolean; output: string }>((resolve) => {

@@ -2,7 +2,9 @@ import { execFile, execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
+import { documentedCommand } from '@gatehouse/test-kit'
 import { openHelm } from '../../../deploy/test/helm.ts'
+import { readCommand } from '../../../deploy/test/program.ts'
 import { root } from '../../setup/project.js'
 import { digestOf, openRegistry } from '../registry.ts'
 import { makeBase, startRegistry } from './stand-in-registry.ts'
@@ -30,9 +32,14 @@ function runNode(folder: string, ...args: string[]): Promise<Run> {
   })
 }
 
-/** `npm run release` in a folder. */
+/** `npm run release` in a folder, as the pages have it. */
 const release = (folder: string, ...args: string[]): Promise<Run> =>
-  runNode(folder, join(folder, 'tools/release/main.ts'), ...args)
+  runRelease(folder, documentedCommand('npm run release'), args)
+
+function runRelease(folder: string, command: string, args: string[] = []): Promise<Run> {
+  const { file, args: documentedArgs } = readCommand(command)
+  return runNode(folder, join(folder, file), ...documentedArgs, ...args)
+}
 
 /** The files as they stand here, as the only commit of a clone, and its packages. */
 function cloneHere(folder: string): void {
@@ -115,6 +122,10 @@ describe('npm run release', function () {
       .trim()
       .split('\n')
     expect(sums).to.have.members(Object.entries(files).map(([name, digest]) => `${digest.slice(7)}  ${name}`))
+    const check = documentedCommand('cd .gatehouse/release/<version> && sha256sum --check SHA256SUMS', {
+      '<version>': version,
+    })
+    expect(execFileSync('sh', ['-c', check], { cwd: first, encoding: 'utf8' })).to.match(/^notes\.md: OK$/m)
 
     type Statement = { subject: { name: string; digest: { sha256: string } }[] }
     const text = readFileSync(join(released(first), 'provenance.json'), 'utf8')
@@ -137,7 +148,8 @@ describe('npm run release', function () {
   })
 
   it('names each base image by the digest that its tag has in the registry', async () => {
-    const { code, output } = await release(first, 'renew-bases', '--registry', registry.origin)
+    const renewBases = documentedCommand('npm run release -- renew-bases')
+    const { code, output } = await runRelease(first, renewBases, ['--registry', registry.origin])
 
     expect({ code, output }).to.deep.include({ code: 0 })
     for (const file of ['deploy/Dockerfile', 'docker-compose.yml']) {
@@ -145,7 +157,7 @@ describe('npm run release', function () {
       expect(images.length).to.be.greaterThan(1)
       for (const image of images) expect(image).to.match(new RegExp(`:[\\w.-]+@${registry.index}$`))
     }
-    expect((await release(first, 'renew-bases', '--registry', registry.origin)).output).to.include('is as it was')
+    expect((await runRelease(first, renewBases, ['--registry', registry.origin])).output).to.include('is as it was')
   })
 
   it('is refused with what is no option, and with a base whose bytes are others', async () => {
