@@ -25,7 +25,7 @@ export async function startDrained() {
   return { ...instance, folder, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
 
-/** Expects that each of `count` sockets is closed with 1012, one after the other. Contract: 6, server going away. */
+/** Expects that each of `count` sockets is closed with 1012, one after the other. */
 export async function expectSocketsClosed(count: number): Promise<void> {
   await using instance = await startDrained()
   const accountCount = count / socketsPerAccount
