@@ -2,10 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { serviceNames, type ServiceName } from '@gatehouse/contracts'
-import { roleOf } from '@gatehouse/database'
-import { copyPostgresData, startNats, startPersistentPostgres, startRedis } from '@gatehouse/local-servers'
-import { runData, runDataPassword } from '@gatehouse/test-kit'
+import { startNats, startPersistentPostgres, startRedis } from '@gatehouse/local-servers'
 import pg from 'pg'
 import type { ClusterOptions, Role } from '../cluster/cluster.ts'
 import { readCompose, readText } from './read-manifests.ts'
@@ -33,15 +30,13 @@ export async function startContainerForm(scope: AsyncDisposableStack, options: C
   const { folder, run, secret } = makeSecrets(scope)
   const databaseFolder = mkdtempSync(join(tmpdir(), 'gatehouse-database-'))
   scope.defer(() => rmSync(databaseFolder, { recursive: true, force: true }))
-  await copyPostgresData(await runData(), databaseFolder)
   const postgres = scope.use(
     await startPersistentPostgres({
       folder: databaseFolder,
-      password: runDataPassword,
+      password: secret('postgres_password'),
       settings: { max_connections: '200' },
     }),
   )
-  await onDatabase(postgres.url, serviceNames.map(withoutSettings).join('\n'))
   await onDatabase(postgres.url, secret('database_roles.sql'))
   const nats = scope.use(await startNats({ config: natsConfigOf(secret) }))
   const redis = scope.use(await startRedis({ config: secret('redis.conf') }))
@@ -73,12 +68,6 @@ export async function startContainerForm(scope: AsyncDisposableStack, options: C
     }),
   )
   return { cluster, folder, run, secret, secretsOf }
-}
-
-/** As the script finds a role that is there: what a service may and waits for comes from the script alone. */
-function withoutSettings(service: ServiceName): string {
-  const role = roleOf(service)
-  return `alter role ${role} nologin password null; alter role ${role} reset all;`
 }
 
 export async function onDatabase(url: string, sql: string): Promise<Record<string, unknown>[]> {
