@@ -13,9 +13,9 @@ export async function openStand(folder: string) {
   await using opening = new AsyncDisposableStack()
   mkdirSync(folder)
   symlinkSync(join(root, 'examples'), join(folder, 'examples'))
-  const started: number[] = []
+  const pids: number[] = []
   opening.defer(async () => {
-    for (const pid of started) await killTree(pid)
+    for (const pid of pids) await killTree(pid)
   })
   const ports = { gateway: String(await freePort()), nats: String(await freePort()), room: String(await freePort()) }
 
@@ -30,7 +30,7 @@ export async function openStand(folder: string) {
     const env = { PATH: process.env.PATH ?? '', ...environment }
     const child = spawn('bash', ['-c', command], { cwd: folder, env, stdio: 'ignore' })
     watchProcess(child.pid!, 'SIGKILL')
-    started.push(child.pid!)
+    pids.push(child.pid!)
   }
 
   makeFile(folder, run, ports.room)
@@ -41,8 +41,8 @@ export async function openStand(folder: string) {
   })
   const { variables } = readCommand(command)
   await eventually('NATS listens', () => run(`echo > /dev/tcp/127.0.0.1/${ports.nats} && echo open`) !== '')
-  const given = { ...variables, PORT: ports.gateway, HOST: '127.0.0.1' }
-  const { url } = opening.use(await startInstance(join(folder, 'data'), given))
+  const environment = { ...variables, PORT: ports.gateway, HOST: '127.0.0.1' }
+  const { url } = opening.use(await startInstance(join(folder, 'data'), environment))
   const { body } = await postJson(`${url}/api/auth/register`, account)
   const open = opening.move()
   return {

@@ -6,7 +6,7 @@ import { createDataFolder, documentedCommand, eventually, removeFolder } from '@
 import { findRunningInstance } from '../calls/operator-calls.ts'
 import { readClusterConfig } from '../cluster/config.ts'
 import { roles } from '../cluster/roles.ts'
-import { postJson, readCommand, startDocumented, startProgram } from './program.ts'
+import { postJson, readCommand, startDocumented, startProgram, whenStarted } from './program.ts'
 
 const account = { username: 'alice', password: 'a long enough password' }
 const oneOfEach = roles.flatMap((role) => [`--${role}`, '1'])
@@ -27,8 +27,7 @@ describe('npm run cluster', function () {
 
   async function startCluster(port: number, command = 'npm run cluster', previous = '') {
     const environment = { ...inData(), PORT: String(port), ENCRYPTION_SECRET_PREVIOUS: previous }
-    const program = startDocumented(`${command} -- ${oneOfEach.join(' ')}`, environment)
-    await program.waitForOutput(/Ctrl-C stops all of it/)
+    const program = await whenStarted(startDocumented(`${command} -- ${oneOfEach.join(' ')}`, environment))
     return { ...program, url: `http://127.0.0.1:${port}`, members: listTree(program.pid) }
   }
 

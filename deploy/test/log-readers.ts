@@ -54,20 +54,20 @@ const forms = {
   embedded: async (folder: string): Promise<Prepared> => {
     const data = join(folder, 'data')
     await fillDataFolder(data)
-    return await listening(embeddedMain, { GATEHOUSE_DATA: data })
+    return await onFreePorts(embeddedMain, { GATEHOUSE_DATA: data })
   },
   gateway: async (_folder: string, scope: AsyncDisposableStack): Promise<Prepared> => {
     const servers = {
       NATS_URL: scope.use(await testNats()).url,
       REDIS_URL: scope.use(await testRedis()).url,
     }
-    return await listening(entrypoints.gateway.file, { ...processEnvironment(secret), ...servers })
+    return await onFreePorts(entrypoints.gateway.file, { ...processEnvironment(secret), ...servers })
   },
 }
 
-async function listening(file: string, given: Record<string, string>): Promise<Prepared> {
+async function onFreePorts(file: string, settings: Record<string, string>): Promise<Prepared> {
   const [port, opsPort] = [await freePort(), await freePort()]
-  return { file, variables: { ...given, PORT: String(port), OPS_PORT: String(opsPort) }, port, opsPort }
+  return { file, variables: { ...settings, PORT: String(port), OPS_PORT: String(opsPort) }, port, opsPort }
 }
 
 export type LogReader = { form: keyof typeof forms; what: keyof typeof readers; when: 'at the start' | 'under load' }

@@ -113,6 +113,7 @@ export function programOf(script: string): string {
 export const embeddedMain = scripts.start.file
 
 type Environment = Record<string, string>
+type Program = ReturnType<typeof startProgram>
 
 /** The whole way, from an empty folder. */
 export const startFromNothing = (dataFolder: string) =>
@@ -121,17 +122,24 @@ export const startFromNothing = (dataFolder: string) =>
 /** What `npm start` runs, with quick hashing. A new data folder has the data of `runData`, and secrets of its own. */
 export async function startInstance(dataFolder: string, environment: Environment = {}) {
   if (!existsSync(join(dataFolder, 'database'))) await fillDataFolder(dataFolder)
-  return await startOn({ GATEHOUSE_DATA: dataFolder, ...environment }, (given) =>
-    startProgram('deploy/test-programs/embedded.ts', given),
-  )
+  const start = (variables: Environment) => startProgram('deploy/test-programs/embedded.ts', variables)
+  return await startOn({ GATEHOUSE_DATA: dataFolder, ...environment }, start)
 }
 
 /** On a free port, unless the environment names one. */
-async function startOn(environment: Environment, start: (environment: Environment) => ReturnType<typeof startProgram>) {
+async function startOn(environment: Environment, start: (environment: Environment) => Program) {
   const PORT = environment['PORT'] ?? String(await freePort())
-  const program = start({ ...environment, PORT })
-  await program.waitForOutput(/Ctrl-C stops it/)
+  const program = await whenStarted(start({ ...environment, PORT }))
   return { ...program, url: `http://127.0.0.1:${PORT}` }
+}
+
+/** Once it answers. One that does not is ended, since the next one could not have its data folder. */
+export async function whenStarted(program: Program): Promise<Program> {
+  await using opening = new AsyncDisposableStack()
+  opening.use(program)
+  await program.waitForOutput(/Ctrl-C stops (all of )?it/)
+  opening.move()
+  return program
 }
 
 /** For a start that finds the data of `runData`, with secrets of its own. */

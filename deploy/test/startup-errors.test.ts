@@ -67,8 +67,8 @@ describe('a process that cannot start prints one line that names the variable, a
     return line
   }
 
-  async function endOf(file: string, given: Record<string, string>): Promise<string[]> {
-    const { code, stderr } = await startProgram(file, given).exited
+  async function endOf(file: string, variables: Record<string, string>): Promise<string[]> {
+    const { code, stderr } = await startProgram(file, variables).exited
     expect(code, stderr).to.equal(1)
     expect(stderr).to.not.include(secret)
     return readStartErrors(stderr)
