@@ -103,6 +103,9 @@ describe('the settings together', () => {
   })
 })
 
+const compose = readCompose()
+const kubernetes = { objects: readBase(), maps: readKustomization('base').configMapGenerator }
+
 const sampleOf = (name: string): string => samples[name as keyof typeof samples]
 
 describe('each setting', () => {
@@ -158,7 +161,7 @@ describe('each setting', () => {
     if (forms.includes('compose')) {
       it(`${name} reaches its containers by Docker Compose`, () => {
         for (const role of roles.filter((one) => (readers as readonly string[]).includes(one))) {
-          const environment = readCompose().services[role]!.environment!
+          const environment = compose.services[role]!.environment!
           if (isSecret) {
             expect(environment[`${name}_FILE`], role).to.equal(`/run/secrets/${name.toLowerCase()}`)
             continue
@@ -171,15 +174,14 @@ describe('each setting', () => {
 
     if (forms.includes('kubernetes')) {
       it(`${name} reaches its pods by Kubernetes`, () => {
-        const maps = readKustomization('base').configMapGenerator
         for (const role of roles.filter((one) => (readers as readonly string[]).includes(one))) {
-          const deployment = readBase().find((one) => one.kind === 'Deployment' && one.metadata.name === role)!
+          const deployment = kubernetes.objects.find((one) => one.kind === 'Deployment' && one.metadata.name === role)!
           const { env, envFrom } = deployment.spec.template.spec.containers[0] as {
             env: { name: string; valueFrom?: { secretKeyRef?: object } }[]
             envFrom: { configMapRef: { name: string } }[]
           }
           const literals = envFrom.flatMap(
-            ({ configMapRef }) => maps.find((map) => map.name === configMapRef.name)!.literals,
+            ({ configMapRef }) => kubernetes.maps.find((map) => map.name === configMapRef.name)!.literals,
           )
           const has = isSecret
             ? env.some((one) => one.name === name && one.valueFrom?.secretKeyRef)
