@@ -12,7 +12,7 @@ const cpuSlowdown = 4
 export async function benchmark(run: Run): Promise<Line[]> {
   await using servers = await startRunEnvironment()
   Object.assign(process.env, servers.variables)
-  const { launchChromium } = await import('@gatehouse/test-kit')
+  const { launchChromium } = await import('@gatehouse/test-kit/browser')
   const { startInstance } = await import('../test/browser/start-instance.ts')
   await using instance = await startInstance('paint')
   await using browser = await launchChromium()

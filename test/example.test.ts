@@ -10,10 +10,10 @@ import {
   eventually,
   freePort,
   insertUser,
-  launchChromium,
   openMigratedDatabase,
   answered,
 } from '@gatehouse/test-kit'
+import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import type { Browser, Page, WebSocketRoute } from 'playwright-core'
 import { connect } from 'nats'

@@ -1,6 +1,6 @@
-import { eventually, launchChromium, answered } from '@gatehouse/test-kit'
+import { eventually, answered } from '@gatehouse/test-kit'
+import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
-import { readFile } from 'node:fs/promises'
 import type { Browser, Page, WebSocketRoute } from 'playwright-core'
 import { postJson, startInstance, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
@@ -142,7 +142,7 @@ describe('journeys through an account in the browser', function () {
     const download = await downloading
 
     expect(download.suggestedFilename()).to.equal('mary.zip')
-    expect((await readFile(await download.path())).subarray(0, 2).toString()).to.equal('PK')
+    expect((await actions.readDownload(download)).subarray(0, 2).toString()).to.equal('PK')
     await actions.waitForText(page, 'Your data was downloaded.')
     await page.context().close()
   })

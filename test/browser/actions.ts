@@ -1,4 +1,5 @@
-import type { Browser, Page } from 'playwright-core'
+import { buffer } from 'node:stream/consumers'
+import type { Browser, Download, Page } from 'playwright-core'
 import type { Instance } from './start-instance.ts'
 
 export type Account = { username: string; password: string }
@@ -76,6 +77,11 @@ export function openSettings(page: Page, part: string): Promise<void> {
 export async function logOut(page: Page): Promise<void> {
   await click(page, 'Your account')
   await page.getByRole('button', { name: 'Log out', exact: true }).click()
+}
+
+/** The browser of the run has its files in another process. */
+export async function readDownload(download: Download): Promise<Buffer> {
+  return buffer(await download.createReadStream())
 }
 
 /** The path after a reload, which depends on whether the stored token is still valid. */

@@ -1,4 +1,4 @@
-import { launchChromium } from '@gatehouse/test-kit'
+import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
 import { postJson, startInstance, type Instance } from './start-instance.ts'

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { answered, eventually, launchChromium } from '@gatehouse/test-kit'
+import { answered, eventually } from '@gatehouse/test-kit'
+import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import sharp from 'sharp'
 import type { Browser, Page } from 'playwright-core'

@@ -1,6 +1,6 @@
-import { launchChromium, answered } from '@gatehouse/test-kit'
+import { answered } from '@gatehouse/test-kit'
+import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
-import { readFile } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
 import { postJson, startPair, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
@@ -59,7 +59,7 @@ describe('a federated account in the browser', function () {
     const download = await downloading
 
     expect(download.suggestedFilename()).to.match(/^rosa.+\.zip$/)
-    expect((await readFile(await download.path())).subarray(0, 2).toString()).to.equal('PK')
+    expect((await actions.readDownload(download)).subarray(0, 2).toString()).to.equal('PK')
     await actions.waitForText(page, 'Your data was downloaded.')
   })
 

@@ -1,4 +1,5 @@
-import { eventually, launchChromium } from '@gatehouse/test-kit'
+import { eventually } from '@gatehouse/test-kit'
+import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { postJson, startInstance, type Instance } from './start-instance.ts'

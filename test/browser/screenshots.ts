@@ -53,7 +53,7 @@ const pictures: Picture[] = [
 
 await using servers = await startRunEnvironment()
 Object.assign(process.env, servers.variables)
-const { launchChromium } = await import('@gatehouse/test-kit')
+const { launchChromium } = await import('@gatehouse/test-kit/browser')
 const { postJson, startInstance } = await import('./start-instance.ts')
 await using instance = await startInstance('chat')
 await using browser = await launchChromium()

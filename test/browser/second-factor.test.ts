@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { answered, appCode, launchChromium } from '@gatehouse/test-kit'
+import { answered, appCode } from '@gatehouse/test-kit'
+import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import type { Browser, Locator, Page } from 'playwright-core'
 import decodeQR from 'qr/decode.js'
@@ -71,7 +72,7 @@ describe('a second factor in the browser', function () {
     expect(codes).to.have.length(10)
     const downloading = page.waitForEvent('download')
     await actions.clickInDialog(page, 'Download')
-    const file = await readFile(await (await downloading).path(), 'utf8')
+    const file = (await actions.readDownload(await downloading)).toString()
     for (const code of codes) expect(file).to.include(code)
     await actions.clickInDialog(page, 'I have saved them')
     await page.getByRole('button', { name: 'Turn off the second factor' }).waitFor()

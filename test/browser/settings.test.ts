@@ -1,4 +1,5 @@
-import { answered, launchChromium } from '@gatehouse/test-kit'
+import { answered } from '@gatehouse/test-kit'
+import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
 import * as actions from './actions.ts'

@@ -34,8 +34,9 @@ const selection = select()
 const { files, words } = selection
 console.log(describeSelection(selection))
 const ofOneTest = (['pgbouncer', 'nginx', 'caddy'] as const).filter((name) => files.includes(ownProgram[name]))
-const browser = needsBrowser(root, files) ? (['chromium-headless-shell'] as const) : []
-await ensurePrograms(['nats-server', 'redis-server', 'python3', ...ofOneTest, ...browser])
+const browser = needsBrowser(root, files)
+const ofBrowser = browser ? (['chromium-headless-shell'] as const) : []
+await ensurePrograms(['nats-server', 'redis-server', 'python3', ...ofOneTest, ...ofBrowser])
 if (files.some((file) => file.startsWith('test/'))) await ensureWebBuilt()
 if (files.some((file) => /^(test|deploy|bench)\//.test(file))) await ensureProgramsBuilt()
 
@@ -47,7 +48,7 @@ if (isWhole && files.includes(lastFile)) forgetStatements()
 console.log('starting PostgreSQL, NATS and Redis for the tests')
 const processorTime = watchProcessorTime()
 {
-  await using servers = await startRunEnvironment()
+  await using servers = await startRunEnvironment({ browser })
   const env = { ...process.env, ...servers.variables }
   using grown = files.includes(lastFile) ? growDatabases(env) : undefined
   const others = files.filter((file) => file !== lastFile)

@@ -14,7 +14,7 @@ export function listTestFiles(root: string): string[] {
 }
 
 export function needsBrowser(root: string, files: readonly string[]): boolean {
-  return files.some((file) => /\blaunchChromium\b|\bchromiumPath\b/.test(readFileSync(join(root, file), 'utf8')))
+  return files.some((file) => /\blaunchChromium\b/.test(readFileSync(join(root, file), 'utf8')))
 }
 
 /** Until it has run. */
