@@ -5,7 +5,8 @@ import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import sharp from 'sharp'
 import type { Browser, Page } from 'playwright-core'
-import ts from 'typescript'
+import { type DialogName, dialogNames } from '../../services/web/src/components/dialog-names.ts'
+import { addAxe, findFaults } from './accessible.ts'
 import { postJson, startInstance, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
 
@@ -13,7 +14,7 @@ const password = 'a long password'
 const typed = 'my pass'
 
 type DialogCase = {
-  component: string
+  component: DialogName
   path: string
   /** The button that opens it. */
   opener: string
@@ -33,7 +34,8 @@ type DialogCase = {
 const home = '/channels/@me'
 const inMenuOf = (name: string, path = '/admin/users') => ({ path, menu: `Actions for ${name}` })
 const inMenuOfInvite = (name: string) => inMenuOf(name, '/admin/invites')
-const inMenuOfPeer = inMenuOf('b.example', '/admin/federation')
+const inMenuOfPeer = (host: string) => inMenuOf(host, '/admin/federation')
+const farPeer = 'a-long-name-of-an-instance.of.a.long.domain.example'
 const goodCode = '123456'
 
 async function enterPassword(page: Page): Promise<void> {
@@ -44,6 +46,8 @@ async function enterPassword(page: Page): Promise<void> {
 
 /** What is answered, so that the next dialog opens. */
 const answers: Record<string, object> = {
+  '/recovery-link': { url: 'https://dialogs.example/recover#1.x', expiresAt: 1 },
+  '/suspend': {},
   '/reset-password': { temporaryPassword: 'for a day' },
   '/second-factor': { secret: 'A'.repeat(32), otpauthUri: 'otpauth://totp/dialogs:alice' },
   '/confirm': { recoveryCodes: ['abcdefghjk', 'mnpqrstuvw'] },
@@ -170,6 +174,14 @@ const cases: DialogCase[] = [
     first: 'Make a link',
     takesText: false,
   },
+  {
+    component: 'RecoveryLink',
+    ...inMenuOf('bert'),
+    opener: 'Recovery link for bert',
+    first: 'Copy the recovery link',
+    takesText: false,
+    open: (page) => page.keyboard.press('Enter'),
+  },
   { component: 'SuspendDialog', ...inMenuOf('bert'), opener: 'Suspend bert', first: 'Reason', takesText: true },
   { component: 'UnsuspendDialog', ...inMenuOf('carl'), opener: 'Unsuspend carl', first: 'Cancel', takesText: false },
   {
@@ -212,6 +224,14 @@ const cases: DialogCase[] = [
     first: 'Reason',
     takesText: true,
   },
+  {
+    component: 'BulkSuspendOutcome',
+    ...inMenuOfInvite('Friends'),
+    opener: 'Suspend its users: Friends',
+    first: 'Done',
+    takesText: false,
+    open: (page) => page.keyboard.press('Enter'),
+  },
   { component: 'DeleteUserDialog', ...inMenuOf('bert'), opener: 'Delete bert', first: 'Cancel', takesText: false },
   { component: 'InviteDialog', path: '/admin/invites', opener: 'New invite', first: 'Name', takesText: true },
   { component: 'InviteDialog', ...inMenuOfInvite('Friends'), opener: 'Edit Friends', first: 'Name', takesText: true },
@@ -239,16 +259,36 @@ const cases: DialogCase[] = [
   { component: 'ReinstateDialog', ...inMenuOfInvite('Old'), opener: 'Reinstate Old', first: 'Uses', takesText: true },
   {
     component: 'RotationDialog',
-    ...inMenuOfPeer,
+    ...inMenuOfPeer('b.example'),
     opener: 'Secret of b.example',
     first: 'Rotate every … days',
     takesText: true,
   },
-  { component: 'RevokePeerDialog', ...inMenuOfPeer, opener: 'Revoke b.example', first: 'Cancel', takesText: false },
+  {
+    component: 'RevokePeerDialog',
+    ...inMenuOfPeer('b.example'),
+    opener: 'Revoke b.example',
+    first: 'Cancel',
+    takesText: false,
+  },
+  {
+    component: 'ResetDialog',
+    ...inMenuOfPeer('c.example'),
+    opener: 'Reset c.example',
+    first: 'Cancel',
+    takesText: false,
+  },
+  {
+    component: 'ForgetDialog',
+    ...inMenuOfPeer(farPeer),
+    opener: `Forget ${farPeer}`,
+    first: 'Cancel',
+    takesText: false,
+  },
 ]
 
-/** Those with a test of their own, and the parts of which the others are made. */
-const otherwise = ['CropDialog', 'ConfirmDialog', 'Dialog', 'askBefore', 'ResetDialog', 'ForgetDialog']
+/** Those with a test of their own: they stand in other dialogs. */
+const otherwise: readonly DialogName[] = ['CropDialog', 'DiscardDialog']
 
 describe('every dialog by keyboard alone', function () {
   this.timeout(120_000)
@@ -265,7 +305,7 @@ describe('every dialog by keyboard alone', function () {
     const { token, user } = await register('alice')
     await register('bert')
     await register('carl')
-    await instance.runSql("update users set suspended_at = 1 where username = 'carl'")
+    await instance.runSql("update users set suspended_at = 1, suspended_reason = 'spam' where username = 'carl'")
     await instance.runSql("update users set second_factor = true where username = 'bert'")
     await instance.runSql(
       `insert into passkeys (id, user_id, credential_id, public_key, counter, name, created_at)
@@ -273,7 +313,9 @@ describe('every dialog by keyboard alone', function () {
     )
     await instance.runSql(
       `insert into peers (id, origin, host, secret, status, activated_at)
-       values (1, 'https://b.example', 'b.example', 'none', 'active', now())`,
+       values (1, 'https://b.example', 'b.example', 'none', 'active', now()),
+         (2, 'https://c.example', 'c.example', 'none', 'needs_attention', now()),
+         (3, 'https://${farPeer}', '${farPeer}', 'none', 'revoked', now())`,
     )
     await answered(postJson(instance, '/api/admin/invites', { name: 'Friends', maxUses: 3, expiresAt: null }, token))
     await answered(postJson(instance, '/api/admin/invites', { name: 'Old', maxUses: 3, expiresAt: null }, token))
@@ -287,7 +329,9 @@ describe('every dialog by keyboard alone', function () {
     await instance.runSql("update users set replicated_instances = ? where username = 'alice'", [
       JSON.stringify([{ origin: 'https://b.example', username: 'alice' }]),
     ])
-    page = await (await browser.newContext({ reducedMotion: 'reduce' })).newPage()
+    const context = await browser.newContext({ reducedMotion: 'reduce' })
+    await addAxe(context)
+    page = await context.newPage()
     const remote = { origin: 'https://b.example', username: 'alice', token: null, pendingPasswordSync: true }
     await page.addInitScript(
       ([storedToken, remotes]) => {
@@ -302,7 +346,7 @@ describe('every dialog by keyboard alone', function () {
       const request = route.request()
       if (request.method() === 'GET') return route.continue()
       const ending = /\/[^/]*$/.exec(request.url())?.[0] ?? ''
-      const needed = { '/second-factor': password, '/confirm': goodCode }[ending] ?? ''
+      const needed = { '/second-factor': password, '/confirm': goodCode, '/suspend': '"reason":""' }[ending] ?? ''
       const isRight = needed === '' || request.postData()?.includes(needed)
       if (ending in answers && isRight) return route.fulfill({ json: answers[ending] })
       changes.push(new URL(request.url()).pathname)
@@ -324,8 +368,15 @@ describe('every dialog by keyboard alone', function () {
   it('is in this list', () => {
     const tested = [...cases.map(({ component }) => component), ...otherwise]
 
-    expect(findDialogs().filter((component) => !tested.includes(component))).to.deep.equal([])
-    expect(tested.filter((component) => !findDialogs().includes(component) && component !== 'Dialog')).to.deep.equal([])
+    expect(dialogNames.filter((name) => !tested.includes(name))).to.deep.equal([])
+  })
+
+  it('has a name that no other has, and is made by the one component that shows it', () => {
+    const sources = readSources()
+    const countUses = (name: string) => sources.join('').split(new RegExp(`['"]${name}['"]`)).length - 1
+
+    expect(dialogNames.filter((name) => countUses(name) !== 1)).to.deep.equal([])
+    expect(sources.filter((source) => /<dialog\b/.test(source))).to.have.length(1)
   })
 
   for (const entry of cases) {
@@ -342,6 +393,15 @@ describe('every dialog by keyboard alone', function () {
 
       await expectClosed(entry.openerAfter ?? menu)
       expect(changes).to.deep.equal([])
+    })
+
+    it(`${component} by “${opener}” has no axe violation, no unclear name and no horizontal overflow`, async () => {
+      await openByKeyboard(entry)
+
+      expect(await findFaults(page)).to.deep.equal([])
+
+      await page.keyboard.press('Escape')
+      await expectClosed(entry.openerAfter ?? menu)
     })
 
     if (takesText) {
@@ -417,6 +477,7 @@ describe('every dialog by keyboard alone', function () {
 
     await choose()
     await crop.waitFor()
+    expect(await findFaults(page)).to.deep.equal([])
     await page.keyboard.press('Enter')
 
     await crop.waitFor({ state: 'detached' })
@@ -440,6 +501,7 @@ describe('every dialog by keyboard alone', function () {
     await page.keyboard.press('Space')
     await page.keyboard.press('Escape')
     await question(page).waitFor()
+    expect(await findFaults(page)).to.deep.equal([])
     await page.keyboard.press('Enter')
     await question(page).waitFor({ state: 'detached' })
     await expectFocus('Show me in searches')
@@ -475,20 +537,22 @@ describe('every dialog by keyboard alone', function () {
     return (await postJson(instance, '/api/auth/register', { username, password })).json() as never
   }
 
-  async function openByKeyboard({ path, opener, menu, open, hasSecondFactor }: DialogCase): Promise<void> {
-    if (hasSecondFactor !== undefined) {
+  async function openByKeyboard(entry: DialogCase): Promise<void> {
+    const { component, path, opener, menu, hasSecondFactor } = entry
+    if (hasSecondFactor !== undefined)
       await instance.runSql("update users set second_factor = ? where username = 'alice'", [hasSecondFactor])
-      await page.goto(instance.origin + path)
-    }
-    if (page.url() !== instance.origin + path) await page.goto(instance.origin + path)
+    const button = (name: string) => page.getByRole('button', { name, exact: true, disabled: false })
+    const isShown = page.url() === instance.origin + path && (await button(menu ?? opener).count()) > 0
+    if (!isShown) await page.goto(instance.origin + path)
     if (opener === 'Reinstate Old') await actions.click(page, 'Archived')
     else if (path === '/admin/invites') await actions.click(page, 'Active')
     for (const name of menu ? [menu, opener] : [opener]) {
-      await page.getByRole('button', { name, exact: true, disabled: false }).focus()
+      await button(name).focus()
       await page.keyboard.press('Enter')
     }
     await page.getByRole('dialog').waitFor()
-    await open?.(page)
+    await entry.open?.(page)
+    await page.locator(`dialog[data-dialog=${component}]`).waitFor()
   }
 
   async function expectFocus(name: string): Promise<void> {
@@ -526,24 +590,9 @@ function focusedName(page: Page): Promise<string> {
   })
 }
 
-/** The components of the web app that show a dialog, or are made by `askBefore`, found in its sources. */
-function findDialogs(): string[] {
+/** Of the web app, without the list of the names. */
+function readSources(): string[] {
   const folder = join(import.meta.dirname, '../../services/web/src')
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.tsx'))
-  return [...new Set(files.flatMap((file) => findDialogsOf(join(folder, file))))].sort()
-}
-
-function findDialogsOf(file: string): string[] {
-  const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true, ts.ScriptKind.TSX)
-  const found: string[] = []
-  const visit = (node: ts.Node, component: string) => {
-    const inside = ts.isFunctionDeclaration(node) && node.name ? node.name.text : component
-    const isElement = ts.isJsxOpeningElement(node) || ts.isJsxSelfClosingElement(node)
-    const isMade = ts.isVariableDeclaration(node) && /^askBefore\b/.test(node.initializer?.getText() ?? '')
-    if (isMade) found.push(node.name.getText())
-    if (isElement && /^(Confirm)?Dialog$|^dialog$/.test(node.tagName.getText())) found.push(inside)
-    ts.forEachChild(node, (child) => visit(child, inside))
-  }
-  visit(source, '')
-  return found
+  return files.map((file) => readFileSync(join(folder, file), 'utf8'))
 }

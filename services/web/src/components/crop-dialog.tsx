@@ -32,7 +32,14 @@ export function CropDialog({ picture, onCrop, onClose }: Props) {
   const crop = () => canvas.current?.toBlob((blob) => blob && onCrop(blob), 'image/png')
 
   return (
-    <Dialog title={t('Crop picture')} submit={t('Use this picture')} focus="submit" onSubmit={crop} onClose={onClose}>
+    <Dialog
+      dialog="CropDialog"
+      title={t('Crop picture')}
+      submit={t('Use this picture')}
+      focus="submit"
+      onSubmit={crop}
+      onClose={onClose}
+    >
       <canvas
         ref={canvas}
         className="crop-canvas"

@@ -1,12 +1,15 @@
 import '../styles/dialog.css'
-import { type ComponentProps, type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react'
+import { type ComponentProps, Fragment, type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react'
 import { isEnded, type Mutation, openEntries, useClient, useConnectionLost, useMutation, type Work } from '../hooks.ts'
 import { t, type Text, type Values } from '../language/language.ts'
 import { Button, IconButton } from './button.tsx'
+import type { DialogName } from './dialog-names.ts'
 import { MutationError, SubmitButton } from './error-message.tsx'
 import { Form } from './field.tsx'
 
 type Props = {
+  /** Of this one alone. */
+  dialog: DialogName
   title: string
   text?: Text
   values?: Values
@@ -71,6 +74,7 @@ export function Dialog(props: Props) {
   return (
     <dialog
       ref={ref}
+      data-dialog={props.dialog}
       className={wide ? 'dialog dialog--wide' : 'dialog'}
       aria-labelledby={id}
       onCancel={(event) => {
@@ -117,6 +121,7 @@ export function Dialog(props: Props) {
       </Form>
       {isAsking && (
         <Dialog
+          dialog="DiscardDialog"
           title={t('Discard your changes?')}
           text="What you entered here is not saved."
           submit={t('Discard')}
@@ -156,20 +161,21 @@ type ConfirmProps<T> = Omit<Props, 'onSubmit'> & {
 }
 
 /** Runs `act` and closes when it has succeeded. */
-export function ConfirmDialog<T>({ act, confirmation, done, onDone, next, children, ...dialog }: ConfirmProps<T>) {
+export function ConfirmDialog<T>({ act, confirmation, done, onDone, next, children, ...props }: ConfirmProps<T>) {
   const own = useMutation()
-  const mutation = dialog.mutation ?? confirmation?.mutation ?? own
+  const mutation = props.mutation ?? confirmation?.mutation ?? own
   const [succeeded, setSucceeded] = useState<{ reply: T } | null>(null)
   const submit = async () => {
     const result = await mutation.run(act, done)
     if (!result) return
     if (next) setSucceeded(result)
-    else dialog.onClose()
+    else props.onClose()
     onDone?.()
   }
-  if (succeeded && next) return next(succeeded.reply)
+  // A dialog of its own, with a first focus of its own.
+  if (succeeded && next) return <Fragment key="next">{next(succeeded.reply)}</Fragment>
   return (
-    <Dialog {...dialog} mutation={mutation} onSubmit={submit}>
+    <Dialog {...props} mutation={mutation} onSubmit={submit}>
       {children}
       {confirmation?.field}
     </Dialog>

@@ -60,6 +60,7 @@ export function BulkSuspendDialog({ title, listUsers, onClose, onDone }: Props) 
     const canUndo = !undone && changed.length > 0
     return (
       <Dialog
+        dialog="BulkSuspendOutcome"
         title={title}
         mutation={undoing}
         changed={false}
@@ -84,6 +85,7 @@ export function BulkSuspendDialog({ title, listUsers, onClose, onDone }: Props) 
   }
   return (
     <ConfirmDialog
+      dialog="BulkSuspendDialog"
       title={title}
       text="This logs the users out everywhere and refuses their logins until you end it. Nothing is deleted."
       submit={t('Suspend')}

@@ -63,6 +63,7 @@ export function InviteDialog({ row: invite, ...props }: Pick<Props, 'onClose' | 
   const body = { name: name.value.trim(), ...values }
   return (
     <ConfirmDialog
+      dialog="InviteDialog"
       title={invite ? t('Edit {name}', { name: invite.name }) : t('New invite')}
       submit={invite ? t('Save') : t('Create invite')}
       act={() =>
@@ -93,6 +94,7 @@ export function ReinstateDialog({ row: invite, name, ...props }: Props) {
   const { fields, values } = useInviteLimits(initial)
   return (
     <ConfirmDialog
+      dialog="ReinstateDialog"
       title={t('Reinstate {name}', { name })}
       text={
         invite.status === 'revoked'

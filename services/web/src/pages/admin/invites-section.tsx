@@ -123,6 +123,7 @@ function formatUses({ usedCount: used, maxUses: max }: Invite): string {
 }
 
 const RevokeDialog = askBefore<Invite>({
+  dialog: 'RevokeDialog',
   title: 'Revoke {name}',
   text: 'The link stops working at once. If you reinstate the invite later, it gets a new link.',
   submit: 'Revoke',
@@ -132,6 +133,7 @@ const RevokeDialog = askBefore<Invite>({
 })
 
 const DeleteInviteDialog = askBefore<Invite>({
+  dialog: 'DeleteInviteDialog',
   title: 'Delete {name}',
   text: 'The link stops working, and the list of who used it is deleted. The accounts are kept.',
   submit: 'Delete',
@@ -164,7 +166,7 @@ function RedemptionsDialog({ row: { id }, name, onClose }: RowDialogProps<Invite
     return { ...page, redemptions: [...(redemptions ?? []), ...page.redemptions] }
   }
   return (
-    <Dialog title={t('Who used {name}', { name })} onClose={onClose}>
+    <Dialog dialog="RedemptionsDialog" title={t('Who used {name}', { name })} onClose={onClose}>
       <QueryList
         query={query}
         items={redemptions}

@@ -15,6 +15,7 @@ import { explainPeer, type PeerAct, peerStates } from './peer-states.ts'
 import { askBefore, type RowDialogProps, useRowDialog } from './row-dialog.tsx'
 
 const ResetDialog = askBefore<Peer>({
+  dialog: 'ResetDialog',
   title: 'Reset {name}',
   text: 'This instance forgets the peering. A new request is needed to become peers again.',
   submit: 'Reset',
@@ -24,6 +25,7 @@ const ResetDialog = askBefore<Peer>({
 })
 
 const RevokePeerDialog = askBefore<Peer>({
+  dialog: 'RevokePeerDialog',
   title: 'Revoke {name}',
   text: 'The two instances refuse each other’s requests from now on. Accounts are not changed.',
   submit: 'Revoke',
@@ -33,6 +35,7 @@ const RevokePeerDialog = askBefore<Peer>({
 })
 
 const ForgetDialog = askBefore<Peer>({
+  dialog: 'ForgetDialog',
   title: 'Forget {name}',
   text: 'The instance leaves this list, and may ask to become a peer again.',
   submit: 'Forget',
@@ -154,6 +157,7 @@ function RotationDialog({ row: { id, autoRotateIntervalDays }, name: host, ...pr
   }
   return (
     <ConfirmDialog
+      dialog="RotationDialog"
       title={t('Secret of {host}', { host })}
       text="The secret signs the requests between the two instances. Rotating it interrupts nothing."
       submit={t('Save')}

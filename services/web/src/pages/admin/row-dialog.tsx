@@ -1,6 +1,7 @@
 import type { Client } from '@gatehouse/client'
 import { type ComponentType, type ReactNode, useState } from 'react'
 import { ConfirmDialog } from '../../components/dialog.tsx'
+import type { DialogName } from '../../components/dialog-names.ts'
 import { MenuItem } from '../../components/menu.tsx'
 import { t, type Text } from '../../language/language.ts'
 
@@ -10,6 +11,7 @@ export type RowDialogProps<Row> = { row: Row; name: string; onClose: () => void;
 const placesOf = (name: string) => ({ name, username: name, host: name })
 
 type Question<Row> = {
+  dialog: DialogName
   title: Text
   text: Text
   submit: Text
@@ -20,10 +22,11 @@ type Question<Row> = {
 }
 
 /** The dialog that asks before an act on a row. */
-export function askBefore<Row>({ title, text, submit, done, dangerous = false, act, more }: Question<Row>) {
+export function askBefore<Row>({ dialog, title, text, submit, done, dangerous = false, act, more }: Question<Row>) {
   return function RowQuestion({ row, name, ...props }: RowDialogProps<Row>) {
     return (
       <ConfirmDialog
+        dialog={dialog}
         title={t(title, placesOf(name))}
         text={text}
         submit={t(submit)}

@@ -65,6 +65,7 @@ function RoleDialog({ row: user, name: username, isSelf, onClose, onDone }: User
     : 'This user keeps the account but can no longer open the administration.'
   return (
     <ConfirmDialog
+      dialog="RoleDialog"
       title={t(promote ? 'Make {username} an admin' : 'Remove admin rights of {username}', { username })}
       text={
         promote
@@ -86,6 +87,7 @@ function SuspendDialog({ row: user, name: username, ...props }: UserDialogProps)
   const reason = useText()
   return (
     <ConfirmDialog
+      dialog="SuspendDialog"
       title={t('Suspend {username}', { username })}
       text="This logs the user out everywhere and refuses logins until you end it. Nothing is deleted."
       submit={t('Suspend')}
@@ -113,6 +115,7 @@ export function ReasonField(field: ReturnType<typeof useText>) {
 }
 
 const UnsuspendDialog = askBefore<User>({
+  dialog: 'UnsuspendDialog',
   title: 'Unsuspend {username}',
   text: 'The user can log in again. Sessions that have ended stay ended.',
   submit: 'Unsuspend',
@@ -124,6 +127,7 @@ const UnsuspendDialog = askBefore<User>({
 
 /** Contract: 5, sessions/end. */
 const EndUserSessionsDialog = askBefore<User>({
+  dialog: 'EndUserSessionsDialog',
   title: 'End sessions of {username}',
   text: 'This logs the user out everywhere. The password stays, and logs in again.',
   submit: 'End sessions',
@@ -133,6 +137,7 @@ const EndUserSessionsDialog = askBefore<User>({
 
 /** Contract: 5, Second factors of others. */
 const RemoveSecondFactorDialog = askBefore<User>({
+  dialog: 'RemoveSecondFactorDialog',
   title: 'Remove the second factor of {username}',
   text: 'For somebody who has lost the app and the recovery codes. From then on the password alone is enough: make sure who is asking.',
   submit: 'Remove second factor',
@@ -146,6 +151,7 @@ function DeleteUserDialog({ row: user, name: username, ...props }: UserDialogPro
   const spaces = listOwnedSpaces(mutation.error)
   return (
     <ConfirmDialog
+      dialog="DeleteUserDialog"
       title={t('Delete {username}', { username })}
       text="This deletes the profile, messages and friendships. The username becomes available to others. This cannot be undone."
       submit={t('Delete permanently')}
@@ -164,7 +170,7 @@ function DeleteUserDialog({ row: user, name: username, ...props }: UserDialogPro
 function RecoveryLinkDialog({ row: { id }, name: username, onClose }: UserDialogProps) {
   const title = t('Recovery link for {username}', { username })
   const show = (link: RecoveryLink) => (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog dialog="RecoveryLink" title={title} onClose={onClose}>
       <Notice
         tone="warning"
         text="Whoever has this link can take over the account. Pass it on over a channel that you trust."
@@ -175,6 +181,7 @@ function RecoveryLinkDialog({ row: { id }, name: username, onClose }: UserDialog
   )
   return (
     <ConfirmDialog
+      dialog="RecoveryLinkDialog"
       title={title}
       text="With the link the user chooses a new password and is logged out everywhere else. Nothing changes until then. An earlier link ends."
       submit={t('Make a link')}
@@ -190,6 +197,7 @@ function RecoveryLinkDialog({ row: { id }, name: username, onClose }: UserDialog
 function ResetPasswordDialog({ row: { id }, name: username, isSelf, onClose }: UserDialogProps) {
   return (
     <ConfirmDialog
+      dialog="ResetPasswordDialog"
       title={t('Temporary password for {username}', { username })}
       text={
         isSelf
@@ -209,7 +217,12 @@ type TemporaryPasswordProps = { username: string; password: string; onClose: () 
 
 function TemporaryPassword({ username, password, onClose }: TemporaryPasswordProps) {
   return (
-    <Dialog title={t('New password for {username}', { username })} closeLabel={t('I have saved it')} onClose={onClose}>
+    <Dialog
+      dialog="TemporaryPassword"
+      title={t('New password for {username}', { username })}
+      closeLabel={t('I have saved it')}
+      onClose={onClose}
+    >
       <Notice tone="warning" text="This password is shown only once. Pass it on over a channel that you trust." />
       <div className="secret-value">
         <code className="secret-value__text" data-testid="temporary-password">

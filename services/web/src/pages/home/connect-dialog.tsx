@@ -28,6 +28,7 @@ export function ConnectDialog({ origin, onClose }: { origin: string; onClose: ()
   }
   return (
     <ConfirmDialog
+      dialog="ConnectDialog"
       title={origin ? t('Connect to {host}', { host: hostOf(origin) }) : t('Connect an instance')}
       submit={t('Connect')}
       confirmation={isTaken ? remote : own}
@@ -58,6 +59,7 @@ export function ResendDialog({ origin, onClose }: { origin: string; onClose: () 
   const host = hostOf(origin)
   return (
     <ConfirmDialog
+      dialog="ResendDialog"
       title={t('Send your password to {host}', { host })}
       submit={t('Send')}
       confirmation={password}

@@ -29,6 +29,7 @@ export function ExportDialog({ user, onClose }: { user: User; onClose: () => voi
   }
   return (
     <ConfirmDialog
+      dialog="ExportDialog"
       title={t('Download your data')}
       text="One archive with your profile, uploads, invites, friends, spaces and the messages that you wrote. You can download it twice a day."
       submit={t('Download')}

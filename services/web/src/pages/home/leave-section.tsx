@@ -73,6 +73,7 @@ function DeleteAccountDialog({ user, onClose, onExport }: { user: User; onClose:
   }
   return (
     <ConfirmDialog
+      dialog="DeleteAccountDialog"
       title={t('Delete this account')}
       submit={t('Delete permanently')}
       dangerous
@@ -182,6 +183,7 @@ function DeleteIdentitiesDialog({ remotes, onClose }: { remotes: readonly Remote
   useEffect(() => addResults(settledOf(results, orders.data?.orders ?? [])), [orders.data])
   return (
     <Dialog
+      dialog="DeleteIdentitiesDialog"
       title={t('Delete identities on other instances')}
       submit={t('Delete identities')}
       submitDisabled={origins.length === 0}

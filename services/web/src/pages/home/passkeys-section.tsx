@@ -83,6 +83,7 @@ function AddPasskeyDialog(props: Props) {
   const name = useText(describeUserAgent(navigator.userAgent) ?? '')
   return (
     <ConfirmDialog
+      dialog="AddPasskeyDialog"
       title={t('Add a passkey')}
       text="Your browser then asks where to keep it: on this device, on your phone or on a security key."
       submit={t('Continue')}
@@ -109,6 +110,7 @@ function RemovePasskeyDialog({ passkey: { id, name }, ...props }: Props & { pass
   const password = usePassword({ name: 'passkey-removal-password' })
   return (
     <ConfirmDialog
+      dialog="RemovePasskeyDialog"
       title={t('Remove the passkey {name}', { name })}
       text="It will no longer open your account. Delete it on your device too."
       submit={t('Remove')}

@@ -72,6 +72,7 @@ function ProfileDialog({ user, onClose }: { user: User; onClose: () => void }) {
   const [initialPictures] = useState([user.avatar, user.banner].map(client.uploadUrl).join())
   return (
     <ConfirmDialog
+      dialog="ProfileDialog"
       title={t('Edit profile')}
       wide
       submit={t('Save')}

@@ -86,6 +86,7 @@ function SetUpDialog({ user, onClose }: Props) {
   const password = usePassword({ name: 'second-factor-password' })
   return (
     <ConfirmDialog
+      dialog="SetUpDialog"
       title={t('Turn on the second factor')}
       text="You need an authenticator app on your phone or computer. From then on a login asks for a code of that app beside your password."
       submit={t('Continue')}
@@ -107,6 +108,7 @@ function ConfirmStep({ user, secret, onClose }: Props & { secret: Secret }) {
   }
   return (
     <ConfirmDialog
+      dialog="ConfirmStep"
       title={t('Add this account to your app')}
       text="Scan the picture with your app, or enter the key there. Then type the six digits that the app shows."
       submit={t('Turn on')}
@@ -132,7 +134,12 @@ function RecoveryCodes({ user, codes, onClose }: Props & { codes: readonly strin
   const text = codes.join('\n')
   const file = () => new Blob([`${location.host}, ${user.username}\n\n${text}\n`], { type: 'text/plain' })
   return (
-    <Dialog title={t('Your recovery codes')} closeLabel={t('I have saved them')} onClose={onClose}>
+    <Dialog
+      dialog="RecoveryCodes"
+      title={t('Your recovery codes')}
+      closeLabel={t('I have saved them')}
+      onClose={onClose}
+    >
       <Notice
         tone="warning"
         text="These codes are shown only once. Each lets you log in once without the app: keep them where you find them without your phone."
@@ -157,6 +164,7 @@ function RenewCodesDialog({ user, onClose }: Props) {
   const { body, ...confirmation } = usePasswordAndCode('recovery-codes')
   return (
     <ConfirmDialog
+      dialog="RenewCodesDialog"
       title={t('New recovery codes')}
       text="The codes that you have saved before no longer count then."
       submit={t('Make new codes')}
@@ -173,6 +181,7 @@ function TurnOffDialog({ user, onClose }: Props) {
   const { body, ...confirmation } = usePasswordAndCode('turn-off')
   return (
     <ConfirmDialog
+      dialog="TurnOffDialog"
       title={t('Turn off the second factor')}
       text="From then on your password alone is enough to log in."
       submit={t('Turn off')}

@@ -55,6 +55,7 @@ function EndSessionsDialog({ user, onClose }: { user: User; onClose: () => void 
   const password = useOwnPassword(user, 'end-sessions-password')
   return (
     <ConfirmDialog
+      dialog="EndSessionsDialog"
       title={t('Log out everywhere')}
       text="This ends every session of your account but this one, at once. Your password stays the same."
       submit={t('Log out everywhere')}
