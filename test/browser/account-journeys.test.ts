@@ -2,7 +2,7 @@ import { eventually, answered } from '@gatehouse/test-kit'
 import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import type { Browser, Page, WebSocketRoute } from 'playwright-core'
-import { postJson, startInstance, type Instance } from './start-instance.ts'
+import { postJson, sharedInstance, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
 
 const password = 'a long password'
@@ -14,20 +14,23 @@ describe('journeys through an account in the browser', function () {
   let browser: Browser
 
   before(async () => {
-    instance = resources.use(await startInstance('journeys'))
+    instance = await sharedInstance()
     browser = await launchChromium()
     resources.defer(() => browser.close())
   })
 
   after(() => resources.disposeAsync())
 
-  const registered = async (username: string): Promise<Page> => {
-    await answered(postJson(instance, '/api/auth/register', { username, password }))
-    const page = await actions.openPage(browser, instance, '/login')
-    await actions.logIn(page, { username, password })
+  /** A page of an account that registers, or logs in. */
+  const openHome = async (username: string, by: 'register' | 'login'): Promise<Page> => {
+    const reply = await answered(postJson(instance, `/api/auth/${by}`, { username, password }))
+    const { token } = (await reply.json()) as { token: string }
+    const page = await actions.openPage(browser, instance, { path: '/channels/@me', token })
     await actions.waitForHomePage(page)
     return page
   }
+  const registered = (username: string) => openHome(username, 'register')
+  const loggedIn = (username: string) => openHome(username, 'login')
 
   it('keeps the second step of the registration over the way back and over a refusal', async () => {
     const page = await actions.openPage(browser, instance, '/register')
@@ -59,12 +62,12 @@ describe('journeys through an account in the browser', function () {
     const page = await actions.openPage(browser, instance, '/register')
     await page.setViewportSize({ width: 360, height: 500 })
     const place = () => page.evaluate(() => [window.scrollY, document.activeElement?.id ?? '', document.title] as const)
-    await actions.register(page, { username: 'ada', password })
+    await actions.register(page, { username: 'annie', password })
     expect(await place()).to.deep.equal([0, 'main', 'Home · Gatehouse'])
 
     await page.evaluate(() => localStorage.clear())
     await page.goto(`${instance.origin}/login`)
-    await actions.logIn(page, { username: 'ada', password })
+    await actions.logIn(page, { username: 'annie', password })
     await actions.waitForHomePage(page)
     expect(await place()).to.deep.equal([0, 'main', 'Home · Gatehouse'])
 
@@ -81,10 +84,8 @@ describe('journeys through an account in the browser', function () {
   })
 
   it('logs out everywhere else, at once, and stays here', async () => {
-    const page = await registered('grace')
-    const other = await actions.openPage(browser, instance, '/login')
-    await actions.logIn(other, { username: 'grace', password })
-    await actions.waitForHomePage(other)
+    const page = await registered('greta')
+    const other = await loggedIn('greta')
     await actions.openSettings(page, 'sessions')
     const sockets = page.getByRole('region', { name: 'Where you are logged in' }).getByRole('listitem')
     await eventually('both sockets', async () => {
@@ -110,9 +111,7 @@ describe('journeys through an account in the browser', function () {
 
   it('offers to disconnect what is open elsewhere after a change of the password', async () => {
     const page = await registered('joan')
-    const other = await actions.openPage(browser, instance, '/login')
-    await actions.logIn(other, { username: 'joan', password })
-    await actions.waitForHomePage(other)
+    const other = await loggedIn('joan')
     await actions.waitForText(other, 'Online')
     await actions.changePassword(page, password, 'another password')
     expect(await page.locator('.toast__message').count(), 'nothing covers the button').to.equal(0)
@@ -181,9 +180,7 @@ describe('journeys through an account in the browser', function () {
   })
 
   it('keeps the session of both tabs while the instance gives no answer, says so, and goes on by itself', async () => {
-    const page = await actions.openPage(browser, instance, '/login')
-    await actions.logIn(page, { username: 'ada', password })
-    await actions.waitForHomePage(page)
+    const page = await loggedIn('annie')
     const tab = await page.context().newPage()
     let isDown = true
     await page.context().route('**/api/users/@me', (route) => {
@@ -237,9 +234,7 @@ describe('journeys through an account in the browser', function () {
   })
 
   it('says that a page could not be fetched, instead of showing nothing, and fetches it again', async () => {
-    const page = await actions.openPage(browser, instance, '/login')
-    await actions.logIn(page, { username: 'lise', password })
-    await actions.waitForHomePage(page)
+    const page = await loggedIn('lise')
     const files = '**/*settings-page*'
     await page.route(files, (route) => route.abort())
     await page.reload()

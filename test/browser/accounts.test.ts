@@ -1,7 +1,7 @@
 import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import type { Browser, WebSocketRoute } from 'playwright-core'
-import { postJson, startInstance, type Instance } from './start-instance.ts'
+import { newAddress, postJson, sharedInstance, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
 
 const ada = { username: 'ada', password: 'a long password' }
@@ -13,7 +13,7 @@ describe('an account in the browser', function () {
   let browser: Browser
 
   before(async () => {
-    instance = resources.use(await startInstance('accounts'))
+    instance = await sharedInstance()
     browser = await launchChromium()
     resources.defer(() => browser.close())
   })
@@ -103,6 +103,7 @@ describe('an account in the browser', function () {
   it('is redirected from a protected page to the login page and back', async () => {
     const page = await actions.openPage(browser, instance, '/admin/invites')
     await page.waitForURL('**/login?redirect=*')
+    await instance.runSql("update users set is_admin = true where username = 'ada'")
     await actions.logIn(page, { ...ada, password: 'not the password' })
     await actions.waitForText(page, 'Invalid username or password')
 
@@ -163,8 +164,9 @@ describe('an account in the browser', function () {
   })
 
   it('shows a countdown after too many login attempts and disables the button', async () => {
-    const page = await actions.openPage(browser, instance, '/login')
-    const attempts = Array.from({ length: 15 }, () => postJson(instance, '/api/auth/login', {}))
+    const address = newAddress()
+    const page = await actions.openPage(browser, instance, { path: '/login', address })
+    const attempts = Array.from({ length: 15 }, () => postJson(instance, '/api/auth/login', {}, undefined, address))
     await Promise.all(attempts)
 
     await actions.logIn(page, ada)

@@ -1,15 +1,38 @@
 import { buffer } from 'node:stream/consumers'
-import type { Browser, Download, Page } from 'playwright-core'
-import type { Instance } from './start-instance.ts'
+import type { Browser, BrowserContext, BrowserContextOptions, Download, Page } from 'playwright-core'
+import { newAddress, type Instance } from './start-instance.ts'
 
 export type Account = { username: string; password: string }
 
-/** Opens a page in a browser context of its own, which shares no storage with the others. */
-export async function openPage(browser: Browser, instance: Instance, path = '/'): Promise<Page> {
-  const context = await browser.newContext({ reducedMotion: 'reduce' })
+type PageOptions = {
+  path?: string
+  /** Of this address, instead of one that no other page has. */
+  address?: string
+  /** Of this account, instead of nobody. */
+  token?: string
+  context?: BrowserContextOptions
+  /** Comes before the first page of the context. */
+  prepare?: (context: BrowserContext) => Promise<unknown>
+}
+
+/** Opens a page in a browser context of its own, which shares neither storage nor the limits of a network with the others. */
+export async function openPage(browser: Browser, instance: Instance, place: string | PageOptions = '/'): Promise<Page> {
+  const options = typeof place === 'string' ? { path: place } : place
+  const { path = '/', address = newAddress(), token, prepare } = options
+  // A header of one's own would make every request to a peer ask first whether it may have that.
+  const extraHTTPHeaders = instance.hasPeers ? {} : { 'x-forwarded-for': address }
+  const context = await browser.newContext({ reducedMotion: 'reduce', extraHTTPHeaders, ...options.context })
+  await prepare?.(context)
   const page = await context.newPage()
+  if (token) await keepToken(page, instance, token)
   await page.goto(instance.origin + path)
   return page
+}
+
+/** As a login does, without the login page. A later logout counts. */
+async function keepToken(page: Page, instance: Instance, token: string): Promise<void> {
+  await page.goto(`${instance.origin}/theme.js`)
+  await page.evaluate((kept) => localStorage.setItem('service_token', kept), token)
 }
 
 export function click(page: Page, button: string | RegExp): Promise<void> {
@@ -66,12 +89,16 @@ export async function changePassword(page: Page, from: string, to: string): Prom
   await waitForText(page, /^Your password was changed\./)
 }
 
-/** Goes to a part of the settings without a load. */
-export function openSettings(page: Page, part: string): Promise<void> {
-  return page.evaluate((path) => {
-    history.pushState(null, '', path)
+/** Goes to a path without a load, as a link of the app does. */
+export function follow(page: Page, path: string): Promise<void> {
+  return page.evaluate((to) => {
+    history.pushState(null, '', to)
     dispatchEvent(new PopStateEvent('popstate'))
-  }, `/settings/${part}`)
+  }, path)
+}
+
+export function openSettings(page: Page, part: string): Promise<void> {
+  return follow(page, `/settings/${part}`)
 }
 
 export async function logOut(page: Page): Promise<void> {

@@ -2,7 +2,7 @@ import { answered } from '@gatehouse/test-kit'
 import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { postJson, startInstance, type Instance } from './start-instance.ts'
+import { postJson, sharedInstance, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
 
 const password = 'a long password'
@@ -12,12 +12,15 @@ describe('the web app by keyboard, without motion, and on paper', function () {
   const resources = new AsyncDisposableStack()
   let instance: Instance
   let browser: Browser
+  let token: string
 
   before(async () => {
-    instance = resources.use(await startInstance('media'))
+    instance = await sharedInstance()
     browser = await launchChromium()
     resources.defer(() => browser.close())
-    await answered(postJson(instance, '/api/auth/register', { username: 'alice', password }))
+    const reply = await answered(postJson(instance, '/api/auth/register', { username: 'alicia', password }))
+    token = ((await reply.json()) as { token: string }).token
+    await instance.runSql("update users set is_admin = true where username = 'alicia'")
   })
 
   after(() => resources.disposeAsync())
@@ -26,7 +29,7 @@ describe('the web app by keyboard, without motion, and on paper', function () {
     const page = await actions.openPage(browser, instance, '/register')
     await page.getByLabel('Username').waitFor()
     for (const [label, text] of [
-      ['Username', 'hedy'],
+      ['Username', 'hilda'],
       ['Password', password],
       ['Password again', password],
     ] as const) {
@@ -82,7 +85,7 @@ describe('the web app by keyboard, without motion, and on paper', function () {
       const page = await context.newPage()
       await page.route('**/api/auth/login', () => new Promise<void>(() => undefined))
       await page.goto(`${instance.origin}/login`)
-      await actions.logIn(page, { username: 'alice', password })
+      await actions.logIn(page, { username: 'alicia', password })
       await page.locator('button[aria-busy=true] .spinner').waitFor()
       const found = await page.evaluate(() => ({
         endless: document.getAnimations().filter(({ effect }) => effect?.getComputedTiming().iterations === Infinity)
@@ -136,8 +139,7 @@ describe('the web app by keyboard, without motion, and on paper', function () {
   })
 
   it('prints no password, no link of an invite and no token', async () => {
-    const page = await actions.openPage(browser, instance, '/login?redirect=/admin/invites')
-    await actions.logIn(page, { username: 'alice', password })
+    const page = await actions.openPage(browser, instance, { path: '/admin/invites', token })
     await actions.click(page, 'New invite')
     await actions.fillField(page, 'Name', 'Choir')
     await actions.clickInDialog(page, 'Create invite')
@@ -147,9 +149,9 @@ describe('the web app by keyboard, without motion, and on paper', function () {
     expect(await link.isVisible()).to.equal(false)
     await page.emulateMedia({ media: 'screen' })
 
-    await answered(postJson(instance, '/api/auth/register', { username: 'bert', password }))
+    await answered(postJson(instance, '/api/auth/register', { username: 'bertha', password }))
     await page.goto(`${instance.origin}/admin/users`)
-    await actions.clickInMenu(page, 'bert', 'Temporary password for bert')
+    await actions.clickInMenu(page, 'bertha', 'Temporary password for bertha')
     await actions.clickInDialog(page, 'Reset password')
     const temporary = page.getByTestId('temporary-password')
     await temporary.waitFor()
@@ -157,17 +159,15 @@ describe('the web app by keyboard, without motion, and on paper', function () {
     expect(await temporary.isVisible()).to.equal(false)
 
     await page.goto(`${instance.origin}/api/docs`)
-    const token = page.getByLabel('Your token')
-    expect(await token.inputValue()).to.have.length.at.least(20)
-    expect(await token.isVisible()).to.equal(false)
+    const ownToken = page.getByLabel('Your token')
+    expect(await ownToken.inputValue()).to.have.length.at.least(20)
+    expect(await ownToken.isVisible()).to.equal(false)
     await page.context().close()
   })
 
-  /** The first page of alice. */
-  async function openMedia(options: BrowserContextOptions): Promise<Page> {
-    const page = await (await browser.newContext({ reducedMotion: 'reduce', ...options })).newPage()
-    await page.goto(`${instance.origin}/login`)
-    await actions.logIn(page, { username: 'alice', password })
+  /** The first page of alicia. */
+  async function openMedia(context: BrowserContextOptions): Promise<Page> {
+    const page = await actions.openPage(browser, instance, { path: '/channels/@me', token, context })
     await actions.waitForHomePage(page)
     return page
   }

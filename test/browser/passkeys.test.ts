@@ -1,14 +1,12 @@
-import { readFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
 import { answered } from '@gatehouse/test-kit'
 import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
-import { postJson, startInstance, type Instance } from './start-instance.ts'
+import { addAxe, findViolations } from './accessible.ts'
+import { postJson, sharedInstance, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
 
 const password = 'a long password'
-const axeFile = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))
 
 /** Contract: 3, Passkeys. */
 describe('passkeys in the browser', function () {
@@ -18,7 +16,7 @@ describe('passkeys in the browser', function () {
   let browser: Browser
 
   before(async () => {
-    instance = resources.use(await startInstance('passkeys'))
+    instance = await sharedInstance()
     browser = await launchChromium()
     resources.defer(() => browser.close())
   })
@@ -39,14 +37,7 @@ describe('passkeys in the browser', function () {
     }
   }
 
-  async function expectAccessible(page: Page): Promise<void> {
-    await page.evaluate(await readFile(axeFile, 'utf8'))
-    const faults = await page.evaluate(async () => {
-      const { axe } = window as unknown as { axe: { run(): Promise<{ violations: { id: string }[] }> } }
-      return (await axe.run()).violations.map(({ id }) => id)
-    })
-    expect(faults).to.deep.equal([])
-  }
+  const expectAccessible = async (page: Page) => expect(await findViolations(page)).to.deep.equal([])
 
   async function shoot(page: Page, name: string): Promise<void> {
     const folder = process.env['SHOTS']
@@ -65,9 +56,9 @@ describe('passkeys in the browser', function () {
   }
 
   async function openHome(username: string): Promise<Page> {
-    await answered(postJson(instance, '/api/auth/register', { username, password }))
-    const page = await actions.openPage(browser, instance, '/login')
-    await actions.logIn(page, { username, password })
+    const reply = await answered(postJson(instance, '/api/auth/register', { username, password }))
+    const { token } = (await reply.json()) as { token: string }
+    const page = await actions.openPage(browser, instance, { path: '/channels/@me', token, prepare: addAxe })
     await actions.waitForHomePage(page)
     return page
   }

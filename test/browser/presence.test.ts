@@ -1,8 +1,8 @@
 import { answered } from '@gatehouse/test-kit'
 import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
-import type { Browser } from 'playwright-core'
-import { postJson, startInstance, type Instance } from './start-instance.ts'
+import type { Browser, Page } from 'playwright-core'
+import { postJson, sharedInstance, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
 
 const password = 'a long password'
@@ -14,30 +14,34 @@ describe('the presence of friends in the browser', function () {
   let browser: Browser
 
   before(async () => {
-    instance = resources.use(await startInstance('presence'))
+    instance = await sharedInstance()
     browser = await launchChromium()
     resources.defer(() => browser.close())
-    for (const username of ['ada', 'grace'])
+    for (const username of ['alma', 'gloria'])
       await answered(postJson(instance, '/api/auth/register', { username, password }))
-    await instance.addFriendship('ada', 'grace')
+    await instance.addFriendship('alma', 'gloria')
   })
 
   after(() => resources.disposeAsync())
 
   it('shows a friend as online while connected, then as offline', async () => {
-    const ada = await actions.openPage(browser, instance, '/login')
-    await actions.logIn(ada, { username: 'ada', password })
-    await actions.waitForHomePage(ada)
-    const grace = await actions.openPage(browser, instance, '/login')
-    await actions.logIn(grace, { username: 'grace', password })
-    await actions.waitForHomePage(grace)
+    const alma = await openHome('alma')
+    const gloria = await openHome('gloria')
 
-    const friend = ada.getByRole('listitem').filter({ hasText: '@grace' })
+    const friend = alma.getByRole('listitem').filter({ hasText: '@gloria' })
     await friend.getByText('Online').waitFor()
-    await grace.context().close()
+    await gloria.context().close()
     await friend.getByText('Offline').waitFor()
 
-    expect(await ada.getByText('0 online').count()).to.equal(1)
-    await ada.context().close()
+    expect(await alma.getByText('0 online').count()).to.equal(1)
+    await alma.context().close()
   })
+
+  async function openHome(username: string): Promise<Page> {
+    const reply = await answered(postJson(instance, '/api/auth/login', { username, password }))
+    const { token } = (await reply.json()) as { token: string }
+    const page = await actions.openPage(browser, instance, { path: '/channels/@me', token })
+    await actions.waitForHomePage(page)
+    return page
+  }
 })

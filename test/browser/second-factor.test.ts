@@ -1,16 +1,14 @@
-import { readFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
 import { answered, appCode } from '@gatehouse/test-kit'
 import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import type { Browser, Locator, Page } from 'playwright-core'
 import decodeQR from 'qr/decode.js'
 import sharp from 'sharp'
+import { addAxe, findViolations } from './accessible.ts'
 import { postJson, startInstance, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
 
 const password = 'a long password'
-const axeFile = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))
 
 describe('a second factor in the browser', function () {
   this.timeout(120_000)
@@ -27,14 +25,7 @@ describe('a second factor in the browser', function () {
 
   const dialog = (page: Page, name: string) => page.getByRole('dialog', { name })
 
-  async function expectAccessible(page: Page): Promise<void> {
-    await page.evaluate(await readFile(axeFile, 'utf8'))
-    const faults = await page.evaluate(async () => {
-      const { axe } = window as unknown as { axe: { run(): Promise<{ violations: { id: string }[] }> } }
-      return (await axe.run()).violations.map(({ id }) => id)
-    })
-    expect(faults).to.deep.equal([])
-  }
+  const expectAccessible = async (page: Page) => expect(await findViolations(page)).to.deep.equal([])
 
   /** As an authenticator's camera would see it. */
   async function scan(code: Locator): Promise<string> {
@@ -47,7 +38,7 @@ describe('a second factor in the browser', function () {
 
   it('is turned on with an app, asked for at login, replaced by a recovery code, and turned off', async () => {
     await answered(postJson(instance, '/api/auth/register', { username: 'ivy', password }))
-    const page = await actions.openPage(browser, instance, '/login')
+    const page = await actions.openPage(browser, instance, { path: '/login', prepare: addAxe })
     await actions.logIn(page, { username: 'ivy', password })
     await actions.waitForHomePage(page)
     await actions.openSettings(page, 'security')
@@ -157,10 +148,7 @@ describe('a second factor in the browser', function () {
     expect([...statuses]).to.deep.equal([401])
     await said.waitFor()
 
-    await page.evaluate(() => {
-      history.pushState(null, '', '/nowhere')
-      dispatchEvent(new PopStateEvent('popstate'))
-    })
+    await actions.follow(page, '/nowhere')
     await page.getByRole('heading', { name: 'Page not found' }).waitFor()
     expect(await said.count()).to.equal(1)
     await page.goBack()

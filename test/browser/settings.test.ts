@@ -3,7 +3,7 @@ import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
 import * as actions from './actions.ts'
-import { postJson, startInstance, type Instance } from './start-instance.ts'
+import { postJson, sharedInstance, type Instance } from './start-instance.ts'
 
 const password = 'a long password'
 
@@ -14,7 +14,7 @@ describe('the settings of an account in the browser', function () {
   let browser: Browser
 
   before(async () => {
-    instance = resources.use(await startInstance('settings'))
+    instance = await sharedInstance()
     browser = await launchChromium()
     resources.defer(() => browser.close())
   })
@@ -22,9 +22,9 @@ describe('the settings of an account in the browser', function () {
   after(() => resources.disposeAsync())
 
   it('have parts at addresses of their own, over a reload and the way back', async () => {
-    await answered(postJson(instance, '/api/auth/register', { username: 'barbara', password }))
-    const page = await actions.openPage(browser, instance, '/login')
-    await actions.logIn(page, { username: 'barbara', password })
+    const reply = await answered(postJson(instance, '/api/auth/register', { username: 'barbara', password }))
+    const { token } = (await reply.json()) as { token: string }
+    const page = await actions.openPage(browser, instance, { path: '/channels/@me', token })
     await actions.waitForHomePage(page)
     await actions.click(page, 'Your account')
     await page.getByRole('link', { name: 'Password and security' }).click()

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connectDatabase } from '@gatehouse/database'
-import { capturedLog, freePort, migratedDatabase } from '@gatehouse/test-kit'
+import { answered, capturedLog, freePort, migratedDatabase } from '@gatehouse/test-kit'
 import { ensureWebBuilt } from '../../tools/setup/build-web.js'
 import { dataFolder } from '../../tools/setup/project.js'
 import { readConfig } from '../../deploy/embedded/config.ts'
@@ -20,10 +20,30 @@ export type Instance = AsyncDisposable & {
   runSql: (sql: string, values?: unknown[]) => Promise<unknown>
   /** Makes two users friends, as the friend service of the chat system would. */
   addFriendship: (one: string, other: string) => Promise<void>
+  /** Whether pages of it send requests to another. */
+  hasPeers: boolean
 }
 
 /** Browsers resolve every name below `localhost` to this machine, so that each instance can have its own host. */
 export const hostOf = (name: string) => `${name}.localhost`
+
+let shared: Promise<Instance> | undefined
+
+/**
+ * The instance of the files that change none of its settings and judge none of its lists: one for each test process, which
+ * ends it. Its first account, the admin that every instance has, is that of no file.
+ */
+export function sharedInstance(): Promise<Instance> {
+  shared ??= startShared()
+  return shared
+}
+
+async function startShared(): Promise<Instance> {
+  const instance = await startInstance('shared')
+  process.once('disconnect', () => void instance[Symbol.asyncDispose]())
+  await answered(postJson(instance, '/api/auth/register', { username: 'first', password: 'a long password' }))
+  return instance
+}
 
 /** Starts two instances, each of which resolves the name of the other; they stop with `resources`. */
 export async function startPair(
@@ -84,25 +104,34 @@ export async function startInstance(name: string, options: Options = {}) {
     start: async () => void (running ??= await startProcess()),
     runSql,
     addFriendship,
+    hasPeers: peers.length > 0,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   }
   return instance
 }
 
-/** Sends a request to an instance without the browser, to set up what a test needs. */
+let addresses = 0
+
+/** An address that no other caller has: limits of a network, such as that of logins, count for it alone. */
+export function newAddress(): string {
+  addresses += 1
+  return `10.1.${addresses >> 8}.${addresses & 255}`
+}
+
+/** Sends a request to an instance without the browser, by default from an address of its own, to set up what a test needs. */
 export async function postJson(
   instance: Instance,
   path: string,
   body: object,
   token?: string,
-  address?: string,
+  address = newAddress(),
 ): Promise<Response> {
   return fetch(`http://127.0.0.1:${instance.port}${path}`, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
       ...(token ? { authorization: `Bearer ${token}` } : {}),
-      ...(address ? { 'x-forwarded-for': address } : {}),
+      'x-forwarded-for': address,
     },
     body: JSON.stringify(body),
   })
