@@ -2,6 +2,7 @@ import { eventually } from '@gatehouse/test-kit'
 import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
+import * as actions from './actions.ts'
 import { postJson, startInstance, type Instance } from './start-instance.ts'
 
 const alice = { username: 'alice', password: 'a long password' }
@@ -38,6 +39,34 @@ async function watch(context: BrowserContext, origin: string) {
 }
 
 const executed = (page: Page) => page.evaluate('window.executed')
+
+type Target = { path: string; ready: string; showsNames?: boolean }
+
+const publicPages = (payload: string, index: number): [Target, ...Target[]] => [
+  { path: `/login?redirect=${encodeURIComponent(payload)}`, ready: 'I have an invite' },
+  { path: `/register?invite=invite${index}${'_'.repeat(15)}`, ready: 'You are invited:' },
+  { path: `/recover#${encodeURIComponent(payload)}`, ready: 'New password again' },
+]
+const home: Target = { path: '/channels/@me', ready: 'Connected instances' }
+const lists: Target[] = [
+  { path: '/admin/users', ready: `${payloads.length + 1} accounts`, showsNames: true },
+  { path: '/admin/invites', ready: '0 uses, no limit', showsNames: true },
+  { path: '/admin/federation', ready: 'Requests from other instances', showsNames: true },
+  { path: '/admin/audit', ready: 'Download (JSON lines)', showsNames: true },
+  { path: '/admin/settings', ready: 'Who gets an account' },
+]
+
+/** An image that does not exist is asked for last: the browser has then reported what the page asks for. */
+function waitForRequests(page: Page): Promise<unknown> {
+  return page.evaluate(
+    () =>
+      new Promise((resolve) => {
+        const last = new Image()
+        last.onerror = () => resolve(null)
+        last.src = `/${performance.now()}`
+      }),
+  )
+}
 
 describe('script in what people, peers and operators wrote', function () {
   this.timeout(240_000)
@@ -94,38 +123,62 @@ describe('script in what people, peers and operators wrote', function () {
          replicated_instances = jsonb_build_array(jsonb_build_object('origin', ?::text, 'username', ?::text)) where username = 'alice'`,
       ...Array<string>(9).fill(payload),
     )
-    await sql('update instance_settings set instance_name = ?', payload)
+    await nameInstance(payload)
   }
 
-  it('runs nowhere, asks nobody else, and leaves the policy nothing to stop', async () => {
-    for (const [index, payload] of payloads.entries()) {
-      await rename(payload)
-      const context = await browser.newContext({ reducedMotion: 'reduce' })
-      const seen = await watch(context, instance.origin)
-      const page = await context.newPage()
-      const code = encodeURIComponent(payload)
-      for (const path of [
-        `/login?redirect=${code}`,
-        `/register?invite=invite${index}${'_'.repeat(15)}`,
-        `/recover#${code}`,
-      ])
-        await visit(page, path)
-      await page.addInitScript((kept) => localStorage.setItem('service_token', kept), token)
-      const paths = ['users', `users/${1000 + index}`, 'invites', 'federation', 'audit', 'settings']
-      for (const path of ['/channels/@me', ...paths.map((one) => `/admin/${one}`), `/login?redirect=${code}`]) {
-        await visit(page, path)
-        if (['/channels/@me', '/admin/users', '/admin/invites'].includes(path))
-          expect(await page.textContent('body'), `${path} shows it`).to.include(payload)
-      }
-      await context.close()
+  const nameInstance = (name: string) => sql('update instance_settings set instance_name = ?', name)
 
-      expect(seen, payload).to.deep.equal({ foreign: [], violations: [] })
+  it('runs nowhere, asks nobody else, and leaves the policy nothing to stop', async () => {
+    const context = await browser.newContext({ reducedMotion: 'reduce' })
+    const seen = await watch(context, instance.origin)
+    const page = await context.newPage()
+    // A closed instance shows the names of invites.
+    await sql('update instance_settings set registration_open = false')
+
+    for (const [index, payload] of payloads.entries()) {
+      await nameInstance(payload)
+      const [login, ...others] = publicPages(payload, index)
+      await load(page, login)
+      for (const target of others) await follow(page, target)
     }
+
+    await page.addInitScript((kept) => localStorage.setItem('service_token', kept), token)
+    for (const payload of payloads) {
+      await rename(payload)
+      await load(page, home)
+      expect(await page.textContent('body'), 'the home page shows it').to.include(payload)
+    }
+    await nameInstance(payloads.join(' '))
+    for (const target of lists) {
+      await load(page, target)
+      const body = await page.textContent('body')
+      if (target.showsNames) for (const payload of payloads) expect(body, `${target.path} shows it`).to.include(payload)
+    }
+    for (const [index, payload] of payloads.entries()) {
+      await follow(page, { path: `/admin/users/${1000 + index}`, ready: 'Latest acts' })
+      expect(await page.textContent('body'), 'the page of a user shows it').to.include(payload)
+      await follow(page, { path: `/login?redirect=${encodeURIComponent(payload)}`, ready: home.ready })
+    }
+    await context.close()
+
+    expect(seen).to.deep.equal({ foreign: [], violations: [] })
   })
 
-  async function visit(page: Page, path: string): Promise<void> {
+  async function load(page: Page, { path, ready }: Target): Promise<void> {
     await page.goto(instance.origin + path)
-    await page.waitForLoadState('networkidle')
+    await expectHarmless(page, { path, ready })
+  }
+
+  /** Without a load, which is dear. */
+  async function follow(page: Page, { path, ready }: Target): Promise<void> {
+    await actions.follow(page, path)
+    await expectHarmless(page, { path, ready })
+  }
+
+  async function expectHarmless(page: Page, { path, ready }: Target): Promise<void> {
+    await actions.waitForText(page, ready)
+    await page.locator('.skeleton').first().waitFor({ state: 'detached' })
+    await waitForRequests(page)
     expect((await page.textContent('body'))?.length, path).to.be.greaterThan(20)
     expect(await executed(page), path).to.equal(undefined)
   }
