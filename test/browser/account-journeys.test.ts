@@ -259,7 +259,7 @@ describe('journeys through an account in the browser', function () {
       await held
       await route.continue()
     })
-    await actions.fillField(page, 'Username', 'ada')
+    await actions.fillField(page, 'Username', 'annie')
     await actions.fillField(page, 'Password', password)
     const button = page.getByRole('button', { name: 'Log in' })
     await button.click()
