@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { checkRevocation, createTokenKey, verifyToken, type TokenClaims } from '@gatehouse/auth'
 import { databaseTime } from '@gatehouse/database'
 import { SignIn, accountStateOf, type User } from '@gatehouse/domain'
-import { answered, eventually, type TestCaller } from '@gatehouse/test-kit'
+import { answered, countLockWaits, eventually, type TestCaller } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { buildUser, readUser } from './builders.ts'
 import { startTestIdentity, type TestIdentity, type TestResponse } from './harness.ts'
@@ -198,26 +198,29 @@ describe('a token of the second of a change', () => {
 
 /** Over a pool of ten connections, as a process has them. */
 describe('waits for the next second', () => {
-  it('are two at a time in a process: a further change is of the next second at once, and revokes as exactly', async () => {
+  /** Its database's clock stands still, and its waits end with `held`. */
+  async function startWaiting() {
     const held = Promise.withResolvers<void>()
-    let waiting = 0
     const time = Date.now()
-    await using identity = await startTestIdentity({
-      connections: 10,
-      overrides: {
-        databaseTime: async (_, afterMs = 0) => {
-          if (afterMs === 0) return time
-          waiting += 1
-          await held.promise
-          return time + afterMs
-        },
-      },
-    })
+    let waiting = 0
+    const databaseTime: TestIdentity['deps']['databaseTime'] = async (_, afterMs = 0) => {
+      if (afterMs === 0) return time
+      waiting += 1
+      await held.promise
+      return time + afterMs
+    }
+    const identity = await startTestIdentity({ connections: 10, overrides: { databaseTime } })
+    return { identity, held, second: secondOf(time), waiting: () => waiting }
+  }
+
+  it('are two at a time in a process: a further change is of the next second at once, and revokes as exactly', async () => {
+    const { identity, held, second, waiting } = await startWaiting()
+    await using _ = identity
+    using _release = { [Symbol.dispose]: () => held.resolve() }
     const users = await Promise.all(Array.from({ length: 6 }, () => buildUser(identity)))
-    const tokenIssuedAt = secondOf(time)
     const changes = users.map(async (user) => {
       const body = { currentPassword: testPassword, newPassword }
-      const as = { ...callerOf(user), tokenIssuedAt }
+      const as = { ...callerOf(user), tokenIssuedAt: second }
       return await answered(identity.call('POST', '/api/users/@me/change-password', { as, body }))
     })
 
@@ -225,15 +228,44 @@ describe('waits for the next second', () => {
       const sql = 'select 1 from users where password_changed_at is not null'
       return (await identity.deps.orm.em.fork().execute<unknown[]>(sql)).length === 4
     })
-    expect(waiting).to.equal(2)
+    expect(waiting()).to.equal(2)
     held.resolve()
     await Promise.all(changes)
 
     for (const user of users) {
       const state = accountStateOf(await readUser(identity, user.id))
-      expect(state.passwordChangedAt).to.equal((tokenIssuedAt + 1) * 1000)
-      expect(checkRevocation({ iat: tokenIssuedAt }, state)).to.equal('revoked')
+      expect(state.passwordChangedAt).to.equal((second + 1) * 1000)
+      expect(checkRevocation({ iat: second }, state)).to.equal('revoked')
     }
+  })
+
+  it('keep nobody waiting but the account: neither other acts of the admin nor those of another admin', async () => {
+    const { identity, held, waiting } = await startWaiting()
+    await using _ = identity
+    using _release = { [Symbol.dispose]: () => held.resolve() }
+    const [admin, another] = [
+      await buildUser(identity, { isAdmin: true }),
+      await buildUser(identity, { isAdmin: true }),
+    ]
+    const [user, ...others] = [await buildUser(identity), await buildUser(identity), await buildUser(identity)]
+    const act = (as: User, { id }: User, path: string) =>
+      identity.call('POST', `/api/admin/users/${id}/${path}`, { as })
+    const logIn = () =>
+      identity.call('POST', '/api/auth/login', { body: { username: user.username, password: testPassword } })
+    await answered(logIn())
+
+    const suspension = answered(act(admin, user, 'suspend'))
+    await eventually('the suspension waits', () => waiting() === 1)
+    await answered(act(admin, others[0], 'reset-password'))
+    await answered(act(admin, others[1], 'suspend'))
+    await answered(act(another, others[1], 'unsuspend'))
+    // The last one: it is refused when it has waited for the length of a lock's limit.
+    const login = logIn()
+    await eventually('a login of the account waits', () => countLockWaits(identity.deps))
+    held.resolve()
+
+    expect((await suspension).body).to.include({ suspendedReason: null })
+    expect((await login).body).to.include({ code: 'account_suspended' })
   })
 })
 
