@@ -24,6 +24,25 @@ describe('a periodic task', () => {
     await task[Symbol.asyncDispose]()
   })
 
+  it('runs first after a time of its own where it has one, and then after each period', async () => {
+    const { timer, task, runs } = start({ firstAfterMs: 0 })
+
+    expect(runs).to.have.length(0)
+    timer.advance(0)
+    await settled()
+    expect(runs).to.have.length(1)
+    runs[0]!.resolve()
+    await settled()
+    timer.advance(999)
+    expect(runs).to.have.length(1)
+    timer.advance(1)
+    await settled()
+
+    expect(runs).to.have.length(2)
+    runs[1]!.resolve()
+    await task[Symbol.asyncDispose]()
+  })
+
   it('runs at once when asked, and starts the period anew', async () => {
     const { timer, task, runs } = start()
 
@@ -93,12 +112,12 @@ describe('a periodic task', () => {
   })
 })
 
-function start() {
+function start(options: { firstAfterMs?: number } = {}) {
   const timer = manualTimer()
   const runs: PromiseWithResolvers<void>[] = []
   const logged: object[] = []
   const log = { warn: (fields: object) => void logged.push(fields) }
-  const task = startPeriodicTask({ name: 'sweep', everyMs: 1_000, log, timer }, () => {
+  const task = startPeriodicTask({ name: 'sweep', everyMs: 1_000, log, timer, ...options }, () => {
     const run = Promise.withResolvers<void>()
     runs.push(run)
     return run.promise

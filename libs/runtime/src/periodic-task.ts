@@ -2,10 +2,18 @@ import { systemTimer, type Timer } from './time.ts'
 
 export type PeriodicTask = ReturnType<typeof startPeriodicTask>
 
-type Options = { name: string; everyMs: number; log: { warn(fields: object, message: string): void }; timer?: Timer }
+type Options = {
+  name: string
+  everyMs: number
+  /** Until the first run; a whole period if it is left out. */
+  firstAfterMs?: number
+  log: { warn(fields: object, message: string): void }
+  timer?: Timer
+}
 
 /** Runs never overlap. `everyMs` is from the end of a run to the next start. A failure is logged. Disposal waits for the current run. */
-export function startPeriodicTask({ name, everyMs, log, timer = systemTimer }: Options, work: () => Promise<unknown>) {
+export function startPeriodicTask(options: Options, work: () => Promise<unknown>) {
+  const { name, everyMs, firstAfterMs = everyMs, log, timer = systemTimer } = options
   let stopped = false
   let pending: unknown
   let running = Promise.resolve()
@@ -20,11 +28,11 @@ export function startPeriodicTask({ name, everyMs, log, timer = systemTimer }: O
     } catch (err) {
       log.warn({ err, task: name }, 'periodic task failed')
     }
-    schedule()
+    schedule(everyMs)
   }
 
-  function schedule(): void {
-    if (!stopped) pending = timer.set(() => void runNow(), everyMs)
+  function schedule(afterMs: number): void {
+    if (!stopped) pending = timer.set(() => void runNow(), afterMs)
   }
 
   function runNow(): Promise<void> {
@@ -32,7 +40,7 @@ export function startPeriodicTask({ name, everyMs, log, timer = systemTimer }: O
     return queued
   }
 
-  schedule()
+  schedule(firstAfterMs)
   return {
     /** Runs now, or once more after the current run. Never rejects. */
     runNow,

@@ -3,7 +3,7 @@ import type { OutboxRelay } from '@gatehouse/bus'
 import type { UpstreamQuestionName, pictureFields } from '@gatehouse/contracts'
 import type { User } from '@gatehouse/domain'
 import type { Outbound } from '@gatehouse/outbound'
-import type { Quota } from '@gatehouse/runtime'
+import type { Quota, Timer } from '@gatehouse/runtime'
 import type { Resources, UpstreamQuestions } from '@gatehouse/service-kit'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { AfterCommit } from './after-commit.ts'
@@ -23,6 +23,8 @@ export type Deps = Resources & {
   databaseTime: (em: EntityManager, afterMs?: number) => Promise<number>
   /** Of the process: each wait for the next second holds a connection. */
   revocationWaits: Quota
+  /** Of the periodic tasks. */
+  timer: Timer
   config: IdentityConfig
   hasher: PasswordHasher
   relay: OutboxRelay

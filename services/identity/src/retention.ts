@@ -1,22 +1,21 @@
 import { deleteInSteps } from '@gatehouse/database'
 import { startPeriodicTask, type PeriodicTask } from '@gatehouse/runtime'
-import type { Resources } from '@gatehouse/service-kit'
+import type { Deps } from './deps.ts'
 import { policy } from './policy.ts'
 import { dayMs, firstIdOf } from './queries/days.ts'
 
-type RetentionDeps = Pick<Resources, 'orm' | 'clock' | 'log'> & { config: { auditRetentionDays: number } }
+type RetentionDeps = Pick<Deps, 'orm' | 'clock' | 'log' | 'timer'> & { config: { auditRetentionDays: number } }
 
 /** Removes what is kept for a time only. Any number of replicas may run it. Contract: 3, Sign-ins; 5, Retention. */
-export function startRetention({ orm, clock, log, config }: RetentionDeps): PeriodicTask {
+export function startRetention({ orm, clock, log, timer, config }: RetentionDeps): PeriodicTask {
   const remove = (table: string, where: string, oldest: Date | string) =>
     deleteInSteps(orm, { table, where, parameters: [oldest], rows: policy.rowsRemovedAtOnce })
-  const task = startPeriodicTask({ name: 'retention', everyMs: policy.retentionIntervalMs, log }, async () => {
+  const options = { name: 'retention', everyMs: policy.retentionIntervalMs, firstAfterMs: 0, log, timer }
+  return startPeriodicTask(options, async () => {
     const now = clock.now()
     await remove('sign_ins', 'signed_in_at < ?', new Date(now - policy.signInMs))
     // Ids tell the time.
     const oldestId = firstIdOf(now - config.auditRetentionDays * dayMs)
     if (config.auditRetentionDays > 0) await remove('audit_log', 'id < ?', oldestId)
   })
-  void task.runNow()
-  return task
 }

@@ -44,8 +44,10 @@ export async function startIdentity(
   const uploadStore = overrides.uploadStore ?? (await openCheckedStore(config.uploadStore, resources.log))
   const relay = opening.use(startOutboxRelay({ ...resources, events: relayedEvents }))
   const cacheInvalidator = createCacheInvalidator({ ...resources, cache: resources.accountStateCache })
+  const timer = overrides.timer ?? systemTimer
   const basis = {
     ...resources,
+    timer,
     databaseTime,
     revocationWaits: createQuota(1, policy.revocationWaitsAtOnce),
     config,
@@ -59,9 +61,9 @@ export async function startIdentity(
     freeDiskBytes,
     exportQuota: createQuota(1, policy.exportsAtOnce),
     uploadStore,
-    uploadCleanup: opening.use(startUploadCleanup({ ...resources, config, uploadStore })),
+    uploadCleanup: opening.use(startUploadCleanup({ ...resources, timer, config, uploadStore })),
     upstreams: opening.use(await openUpstreams(resources, config.upstreamsFile)),
-    retention: opening.use(startRetention({ ...resources, config })),
+    retention: opening.use(startRetention({ ...resources, timer, config })),
     ...overrides,
   }
   const remotePictures = opening.use(createRemotePictures(basis))

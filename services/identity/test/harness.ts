@@ -33,7 +33,7 @@ export type FakeFederation = Replies & {
 }
 
 export type { TestResponse } from '@gatehouse/test-kit'
-import type { MovableClock } from '@gatehouse/test-kit/time'
+import { manualTimer, type ManualTimer, type MovableClock } from '@gatehouse/test-kit/time'
 
 export type TestIdentity = AsyncDisposable & {
   url: string
@@ -41,6 +41,8 @@ export type TestIdentity = AsyncDisposable & {
   config: IdentityConfig
   deps: Deps
   clock: MovableClock
+  /** Of the periodic tasks: none runs by itself, so that no cleanup takes a row that a test wrote with an old time. */
+  timer: ManualTimer
   /** Counts what it did; only when no hasher was given. */
   hasher: QuickHasher
   federation: FakeFederation
@@ -85,7 +87,8 @@ export async function startTestIdentity(options: Options = {}): Promise<TestIden
     resources.clock.advance(afterMs)
     return resources.clock.now()
   }
-  const overrides = { hasher, databaseTime, ...options.overrides }
+  const timer = manualTimer()
+  const overrides = { hasher, databaseTime, timer, ...options.overrides }
   const identity = opening.use(await startIdentity(config, resources, overrides))
   const { clock } = resources
   const call = createServiceClient({ name: 'identity', url: identity.url, clock })
@@ -96,6 +99,7 @@ export async function startTestIdentity(options: Options = {}): Promise<TestIden
     config,
     deps: asOwner(identity.deps, ownerOrm),
     clock,
+    timer,
     hasher,
     federation,
     logLines: lines,

@@ -9,7 +9,7 @@ import { callerHeader } from '@gatehouse/auth'
 import { uploadImage } from '../src/operations/profile/upload-image.ts'
 import { policy } from '../src/policy.ts'
 import { buildUser } from './builders.ts'
-import { column } from './chat.ts'
+import { column, insertRow } from './chat.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 import { bombPng, sparseGif } from './large-images.ts'
 
@@ -329,6 +329,25 @@ describe('uploads', () => {
       await identity.deps.uploadCleanup.runNow()
 
       expect(await temporaryFiles()).to.deep.equal(['new'])
+    })
+
+    it('runs when the service starts', async () => {
+      await using starting = await startTestIdentity()
+      const { id } = await buildUser(starting)
+      const filename = 'of-1970.webp'
+      await insertRow(starting, 'uploads', {
+        filename,
+        user_id: id,
+        size: 1,
+        mimetype: 'image/webp',
+        created_at: new Date(5),
+      })
+      const rows = () => column(starting, 'select filename from uploads')
+      expect(await rows()).to.deep.equal([filename])
+
+      starting.timer.advance(0)
+
+      await eventually('the cleanup has run', async () => (await rows()).length === 0)
     })
   })
 })

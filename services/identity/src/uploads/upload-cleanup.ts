@@ -3,14 +3,14 @@ import { join } from 'node:path'
 import { transaction } from '@gatehouse/database'
 import { FileRemoval } from '@gatehouse/domain'
 import { startPeriodicTask } from '@gatehouse/runtime'
-import type { Resources } from '@gatehouse/service-kit'
 import { LockMode } from '@mikro-orm/postgresql'
 import type { IdentityConfig } from '../config.ts'
+import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
 import { deleteFiles, isUploadName, tempUploadDir } from './upload-files.ts'
 import { UploadStoreUnavailable, type UploadStore } from './upload-store.ts'
 
-type CleanupDeps = Pick<Resources, 'orm' | 'log' | 'clock'> & {
+type CleanupDeps = Pick<Deps, 'orm' | 'log' | 'clock' | 'timer'> & {
   uploadStore: UploadStore
   config: Pick<IdentityConfig, 'uploadDir'>
 }
@@ -19,7 +19,8 @@ export type UploadCleanup = ReturnType<typeof startUploadCleanup>
 
 /** Any number of replicas may run it. Contract: 3, uploads; Design: invariant 4. */
 export function startUploadCleanup(deps: CleanupDeps) {
-  const options = { name: 'upload cleanup', everyMs: policy.uploadCleanupIntervalMs, log: deps.log }
+  const { log, timer } = deps
+  const options = { name: 'upload cleanup', everyMs: policy.uploadCleanupIntervalMs, firstAfterMs: 0, log, timer }
   const task = startPeriodicTask(options, async () => {
     try {
       await releaseUnclaimed(deps)
@@ -28,7 +29,6 @@ export function startUploadCleanup(deps: CleanupDeps) {
       await removeRecordedFiles(deps, Infinity)
     }
   })
-  void task.runNow()
   return { ...task, removeRecordedFiles: () => removeRecordedFiles(deps, policy.filesRemovedAtOnce) }
 }
 

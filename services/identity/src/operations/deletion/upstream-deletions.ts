@@ -58,12 +58,13 @@ export async function openUpstreamDeletions(em: EntityManager, { upstreams }: As
   await changeRows(em, sql, [userId, mode, new Date(at), new Date(at), JSON.stringify(names)])
 }
 
-type DeletionsDeps = Pick<Deps, 'orm' | 'clock' | 'log' | 'upstreams'>
+type DeletionsDeps = Pick<Deps, 'orm' | 'clock' | 'log' | 'timer' | 'upstreams'>
 type Due = { id: string; userId: string; mode: DeletionMode }
 
 /** Any number of replicas may run it. An attempt that a crash ended is repeated after its lease. */
 export function startUpstreamDeletions(deps: DeletionsDeps): PeriodicTask {
-  const options = { name: 'deletions at upstreams', everyMs: policy.upstreamDeletionIntervalMs, log: deps.log }
+  const { log, timer } = deps
+  const options = { name: 'deletions at upstreams', everyMs: policy.upstreamDeletionIntervalMs, log, timer }
   return startPeriodicTask(options, () =>
     Promise.all(deps.upstreams.answering('deletion').map((upstream) => askDue(deps, upstream))),
   )

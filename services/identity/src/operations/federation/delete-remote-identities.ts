@@ -160,8 +160,8 @@ async function recordResults(deps: OrderDeps, { userId, mode }: Order, results: 
 type Due = { userId: string; mode: DeletionMode; origin: string }
 
 /** Any number of replicas may run it. An attempt that a crash ended is repeated after its lease. */
-export function startOrders(deps: OrderDeps): PeriodicTask {
-  const options = { name: 'deletion orders', everyMs: policy.orderIntervalMs, log: deps.log }
+export function startOrders(deps: OrderDeps & Pick<Deps, 'timer'>): PeriodicTask {
+  const options = { name: 'deletion orders', everyMs: policy.orderIntervalMs, log: deps.log, timer: deps.timer }
   return startPeriodicTask(options, async () => {
     for (let due = await takeDue(deps); due.length > 0; due = await takeDue(deps)) {
       const deletions = Map.groupBy(due, ({ userId, mode }) => `${userId} ${mode}`)
