@@ -1,8 +1,8 @@
+import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
-import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { listen } from '@gatehouse/service-kit'
 import { eventually } from '@gatehouse/test-kit'
@@ -33,16 +33,21 @@ const refusesConnections = (port: number): Promise<boolean> =>
     socket.once('error', () => resolve(true))
   })
 
+const countConnections = async ({ gateway: { server } }: Harness): Promise<number> =>
+  await promisify(server.getConnections.bind(server))()
+
 describe('A stopping gateway', () => {
   it('answers what it has accepted, for longer than a moment, and accepts nothing new', async () => {
-    await using harness = await startHarness()
+    await using harness = await startHarness({ config: { drainMs: 60_000 } })
     const { asked, respond } = await startSlowRequest(harness)
+    const idle = await openRaw(harness.port)
+    await eventually('both connections are accepted', async () => (await countConnections(harness)) === 2)
     let hasStopped = false
     const stopped = harness.gateway[Symbol.asyncDispose]().then(() => (hasStopped = true))
     const ready = await fetch(`${harness.opsUrl}/readyz`)
     await eventually('connections are refused', () => refusesConnections(harness.port))
-    // Longer than any limit that would cut requests on the way to the default drain of 15 s.
-    await pause(1_500)
+    // The last of a drain's limits before that of all requests.
+    await once(idle, 'close')
     const stoppedBefore = hasStopped
     respond()
     const answer = await asked
@@ -55,23 +60,20 @@ describe('A stopping gateway', () => {
   })
 
   it('tells a client whose request is not complete to repeat it, before the drain ends', async () => {
-    await using harness = await startHarness({ config: { drainMs: 30_000 } })
+    await using harness = await startHarness({ config: { drainMs: 600_000 } })
     const client = await openRaw(harness.port)
     let received = ''
     client.on('data', (bytes: Buffer) => (received += bytes.toString()))
     client.write(
       'POST /api/auth/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
     )
-    const connections = promisify(harness.gateway.server.getConnections.bind(harness.gateway.server))
-    await eventually('the connection is accepted', async () => (await connections()) === 1)
-    const started = performance.now()
+    await eventually('the connection is accepted', async () => (await countConnections(harness)) === 1)
     await harness.gateway[Symbol.asyncDispose]()
 
     expect(received)
       .to.match(/^HTTP\/1.1 503 /)
       .and.match(/\r\nRetry-After: 1\r\n/)
     expect(harness.stub.seen).to.deep.equal([])
-    expect(performance.now() - started).to.be.below(25_000)
   })
 
   it('answers what is not done within the drain time with 504', async () => {
@@ -84,7 +86,7 @@ describe('A stopping gateway', () => {
     expect(answer.status).to.equal(504)
     expect(Object.fromEntries(answer.headers)).to.include({ 'access-control-allow-origin': '*', 'retry-after': '5' })
     expect(await answer.json()).to.include({ code: 'gateway_timeout' })
-    expect(performance.now() - started).to.be.within(190, 5_000)
+    expect(performance.now() - started).to.be.at.least(190)
   })
 
   /** Contract: 8, Drain. */

@@ -284,16 +284,19 @@ describe('Forwarding', () => {
   })
 
   it('cuts a chunked response without its last chunk, so that it is not taken for complete', async () => {
+    let breakOff = (): unknown => undefined
     harness.stub.behave = (_request, response) => {
       response.write('part')
-      setTimeout(() => response.destroy(), 20)
+      breakOff = () => response.destroy()
     }
-    const answer = await sendRaw(
-      harness.port,
-      `GET /api/users/@me HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n\r\n`,
-    )
+    const socket = await openRaw(harness.port)
+    let answer = ''
+    socket.on('data', (piece: Buffer) => (answer += piece.toString()))
+    socket.write(`GET /api/users/@me HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n\r\n`)
+    await eventually('the part has come', () => answer.includes('part'))
+    breakOff()
+    await once(socket, 'close')
 
-    expect(answer).to.include('part')
     expect(answer.endsWith('0\r\n\r\n')).to.equal(false)
   })
 
@@ -374,16 +377,18 @@ describe('Forwarding to several replicas', () => {
   it('ejects none that breaks off a response which it had begun: an export ends so when its token is revoked', async () => {
     await using harness = await startHarness({ replicas: 2 })
     const authorization = `Bearer ${harness.member()}`
+    let breakOff = (): unknown => undefined
     for (const stub of harness.stubs) {
       const { behave } = stub
       stub.behave = (request, response) => {
         if (request.method === 'GET') return behave(request, response)
         response.write('part')
-        setTimeout(() => response.destroy(), 20)
+        breakOff = () => response.destroy()
       }
     }
     const init = { method: 'POST', headers: { authorization }, body: '{}' }
     const begun = await fetch(`${harness.url}/api/users/@me/export`, init)
+    breakOff()
     const rest = await begun.text().catch(() => 'cut')
     for (let count = 0; count < 6; count += 1) {
       await fetch(`${harness.url}/api/users/@me`, { headers: { authorization } })

@@ -101,7 +101,7 @@ describe('Slow clients', () => {
     const readers = await openSlowReaders(3)
     await Promise.all(readers.map((reader) => once(reader.resume(), 'close')))
 
-    expect(performance.now() - started).to.be.within(290, 4_000)
+    expect(performance.now() - started).to.be.at.least(290)
   })
 
   it(`that upload slowly hold two connections for each account: ${slowClients} uploads, and others are served`, async () => {

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { BusUnavailable, createLocalBus, type Bus } from '../src/index.ts'
 import { defineEvent } from '@gatehouse/contracts'
+import { backoffMs } from '@gatehouse/runtime'
 import { capturedLog, eventually, openMigratedDatabase } from '@gatehouse/test-kit'
 import type { MikroORM } from '@mikro-orm/postgresql'
 import { expect } from 'chai'
 import { z } from 'zod'
 import { enqueue, startOutboxRelay } from '../src/outbox.ts'
+import { outboxRetryBackoff } from '../src/policy.ts'
 
 const noted = defineEvent({
   name: 'Noted',
@@ -132,6 +134,7 @@ describe('the outbox', () => {
       if (down) throw new BusUnavailable('disconnected')
     })
     await save([1, 2, 3])
+    lines.length = 0
     await using relay = startOutboxRelay({ orm, bus, log, events })
     await eventually('two rounds failed', () => attempts >= 6)
     for (let times = 0; times < 100; times += 1) relay.notify()
@@ -143,7 +146,11 @@ describe('the outbox', () => {
 
     await eventually('all', () => got.length === 4)
     expect(got.map(({ n }) => n)).to.deep.equal([1, 2, 3, 4])
-    expect(attempts).to.be.below(20)
+    const pauses = lines.flatMap(({ msg, retryInMs }) =>
+      msg === 'outbox relay failed, retry scheduled' ? [retryInMs] : [],
+    )
+    expect(pauses).to.deep.equal(pauses.map((_, failures) => backoffMs(failures, outboxRetryBackoff)))
+    expect(attempts).to.equal(3 * pauses.length + 4)
   })
 
   it('publishes at once what ends sessions, although the stream of all other events refuses a batch of them', async () => {
