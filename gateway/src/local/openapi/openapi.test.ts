@@ -44,7 +44,8 @@ describe('The OpenAPI document', () => {
     expect(required('/api/auth/login', 'post')).to.equal(true)
     expect(required('/api/uploads', 'post')).to.equal(true)
     expect(required('/api/admin/invites/{id}/reinstate', 'post')).to.equal(false)
-    expect(required('/api/admin/invites', 'post')).to.equal(false)
+    expect(required('/api/admin/users/{id}/suspend', 'post')).to.equal(false)
+    expect(required('/api/users/@me', 'patch')).to.equal(true)
   })
 
   it('names the limits of texts', () => {

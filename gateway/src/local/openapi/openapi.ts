@@ -127,7 +127,7 @@ function describeEndpoint(name: string, endpoint: Endpoint): Operation {
     responses: describeReplies(endpoint),
     ...(scheme !== 'anyone' && { security: [{ [scheme]: [] }] }),
     ...(parameters.length > 0 && { parameters }),
-    ...(body && { requestBody: { required: isRequired(body), content: bodyOf(body) } }),
+    ...(body && { requestBody: { required: isRequired(endpoint), content: bodyOf(body) } }),
   }
 }
 
@@ -151,7 +151,10 @@ function parametersOf(place: 'path' | 'query', { params, query, path }: Endpoint
 }
 
 /** No body is `{}`. Contract: 1, JSON bodies. */
-const isRequired = (body: z.ZodType | 'multipart') => body === 'multipart' || !body.safeParse({}).success
+function isRequired({ body, refusals = [] }: Endpoint): boolean {
+  if (!body || body === 'multipart') return true
+  return !body.safeParse({}).success || refusals.includes('no_fields_to_update')
+}
 
 function bodyOf(body: z.ZodType | 'multipart'): Content {
   if (body !== 'multipart') return { 'application/json': { schema: toSchema(body, 'input') } }
