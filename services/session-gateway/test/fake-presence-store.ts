@@ -26,7 +26,6 @@ export class FakePresenceStore implements PresenceStore {
   readonly changes: (PresenceChange & { nodeId: string })[] = []
   /** Users whose account another transaction has locked. */
   readonly locked = new Set<string>()
-  transactions = 0
   /** Whether transactions wait until `end` is called. */
   isHeld = false
   #held: PromiseWithResolvers<TransactionEnd> | undefined
@@ -57,10 +56,6 @@ export class FakePresenceStore implements PresenceStore {
     this.#record(evicted, 'another')
   }
 
-  isRecorded(nodeId: string, userId: string): boolean {
-    return this.rows.get(nodeId)?.has(userId) ?? false
-  }
-
   statusOf(userId: string): PresenceChange['status'] {
     return this.changes.findLast((change) => change.userId === userId)?.status ?? 'offline'
   }
@@ -68,7 +63,6 @@ export class FakePresenceStore implements PresenceStore {
   async transaction<T>(work: (transaction: PresenceTransaction) => Promise<T>): Promise<T> {
     if (this.#running > 0) throw new Error('two transactions at the same time')
     this.#running += 1
-    this.transactions += 1
     try {
       if ((await this.#wait()) !== 'committed') throw new Error('connection refused')
       return await work({

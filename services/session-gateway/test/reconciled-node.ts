@@ -94,8 +94,25 @@ export class ReconciledNode {
     for (let turn = 0; turn < 3; turn += 1) await new Promise<void>((resolve) => void setImmediate(resolve))
   }
 
+  /** Lets transactions be committed from now on, and the one that waits. */
+  async commit(): Promise<void> {
+    this.store.release()
+    await this.settle()
+  }
+
+  async heartbeat(): Promise<void> {
+    await this.node.heartbeat()
+    this.presence.resync()
+  }
+
+  /** As another node reads it. */
   isOnline(userId: string): boolean {
-    return this.store.isRecorded(this.node.id, userId)
+    return this.store.statusOf(userId) === 'online'
+  }
+
+  /** All changes that another node reads, in order. */
+  get seenElsewhere(): PresenceChange['status'][] {
+    return this.store.changes.map(({ status }) => status)
   }
 
   async #admit(handshake: Handshake, socket: AuthenticatedSocket): Promise<void> {

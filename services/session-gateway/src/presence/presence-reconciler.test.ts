@@ -8,14 +8,11 @@ describe('the presence reconciler', () => {
     const node = nodeWith('1', '2')
 
     const handshakes = [node.connect('1'), node.connect('1'), node.connect('1')]
-    await node.advance(4)
-    expect(node.store.transactions).to.equal(0)
-    await node.advance(1)
+    await node.advance(5)
 
     expect(handshakes.map(({ outcome }) => outcome)).to.deep.equal(['ready', 'ready', 'ready'])
-    expect(node.store.transactions).to.equal(1)
     expect([node.isOnline('1'), node.isOnline('2')]).to.deep.equal([true, false])
-    expect(statuses(node)).to.deep.equal(['online'])
+    expect(node.seenElsewhere).to.deep.equal(['online'])
     expect(node.hinted).to.deep.equal([{ userId: '1', status: 'online', version: 1 }])
   })
 
@@ -32,7 +29,7 @@ describe('the presence reconciler', () => {
     await node.advance(40)
 
     expect(node.isOnline('1')).to.equal(false)
-    expect(statuses(node)).to.deep.equal(['online', 'offline'])
+    expect(node.seenElsewhere).to.deep.equal(['online', 'offline'])
     await node.advance(5)
     expect([...node.sessions.users()]).to.deep.equal([])
   })
@@ -46,7 +43,7 @@ describe('the presence reconciler', () => {
     await node.advance(60_000)
 
     expect(node.isOnline('1')).to.equal(true)
-    expect(statuses(node)).to.deep.equal(['online'])
+    expect(node.seenElsewhere).to.deep.equal(['online'])
   })
 
   it('does not prolong the grace period for tokens that the account does not accept', async () => {
@@ -92,15 +89,11 @@ describe('the presence reconciler', () => {
 
   it('gives the whole grace period to a socket whose handshake ended after another socket had closed', async () => {
     const node = nodeWith('1')
-    node.store.isHeld = true
-    const [staying, leaving] = [node.connect('1'), node.connect('1')]
-    await node.advance(5)
-    node.store.end()
-    await node.settle()
+    const leaving = node.connect('1')
+    const staying = await connectUncommitted(node, '1')
 
     node.disconnect(leaving)
-    node.store.release()
-    await node.settle()
+    await node.commit()
     expect(staying.outcome).to.equal('ready')
     await node.advance(4_000)
     node.disconnect(staying)
@@ -109,7 +102,7 @@ describe('the presence reconciler', () => {
     expect(node.isOnline('1')).to.equal(true)
     await node.advance(100)
     expect(node.isOnline('1')).to.equal(false)
-    expect(statuses(node)).to.deep.equal(['online', 'offline'])
+    expect(node.seenElsewhere).to.deep.equal(['online', 'offline'])
   })
 
   it('does not write a deleted account online again, and does not try for ever', async () => {
@@ -118,12 +111,11 @@ describe('the presence reconciler', () => {
     node.store.accounts.get('1')!.isDeleted = true
     node.store.evict('node-1')
 
-    await node.node.heartbeat()
-    node.presence.resync()
+    await node.heartbeat()
     await node.advance(60_000)
 
     expect(node.isOnline('1')).to.equal(false)
-    expect(node.store.transactions).to.be.within(2, 3)
+    expect(node.timer.pending()).to.equal(0)
   })
 
   for (const ending of ['PasswordReset', 'SessionsEnded', 'UserSuspended', 'UserDeleted'] as const) {
@@ -136,7 +128,7 @@ describe('the presence reconciler', () => {
       await node.advance(5)
 
       expect(node.isOnline('1')).to.equal(false)
-      expect(statuses(node)).to.deep.equal(['online', 'offline'])
+      expect(node.seenElsewhere).to.deep.equal(['online', 'offline'])
     })
   }
 
@@ -174,38 +166,28 @@ describe('the presence reconciler', () => {
 
     expect([old.socket.phase, young.socket.phase]).to.deep.equal(['closing', 'ready'])
     expect(node.isOnline('1')).to.equal(true)
-    expect(statuses(node)).to.deep.equal(['online'])
+    expect(node.seenElsewhere).to.deep.equal(['online'])
   })
 
   it('takes a user offline who is forced out while the handshake is being written', async () => {
     const node = nodeWith('1')
-    node.store.isHeld = true
-    const tab = node.connect('1')
-    await node.advance(5)
-    node.store.end()
-    await node.settle()
+    const tab = await connectUncommitted(node, '1')
 
     node.forceOut('1', 'UserDeleted', 100)
-    node.store.release()
-    await node.settle()
+    await node.commit()
     await node.advance(5)
 
     expect(tab.outcome).to.equal('refused')
     expect(node.isOnline('1')).to.equal(false)
-    expect(statuses(node)).to.deep.equal(['online', 'offline'])
+    expect(node.seenElsewhere).to.deep.equal(['online', 'offline'])
   })
 
   it('gives a user the grace period who leaves while the handshake is being written', async () => {
     const node = nodeWith('1')
-    node.store.isHeld = true
-    const tab = node.connect('1')
-    await node.advance(5)
-    node.store.end()
-    await node.settle()
+    const tab = await connectUncommitted(node, '1')
 
     node.disconnect(tab)
-    node.store.release()
-    await node.settle()
+    await node.commit()
     await node.advance(4_950)
     expect(node.isOnline('1')).to.equal(true)
     await node.advance(100)
@@ -222,22 +204,17 @@ describe('the presence reconciler', () => {
     node.disconnect(tab)
     await node.advance(60_000)
 
-    expect(node.store.transactions).to.equal(0)
+    expect(node.seenElsewhere).to.deep.equal([])
     expect([...node.sessions.users()]).to.deep.equal([])
   })
 
   it('reads the account for a handshake after its socket was registered, never before', async () => {
     const node = nodeWith('1')
-    node.store.isHeld = true
-    const first = node.connect('1')
-    await node.advance(5)
-    node.store.end()
-    await node.settle()
+    const first = await connectUncommitted(node, '1')
 
     const second = node.connect('1')
     node.store.accounts.get('1')!.passwordChangedAt = 100_000
-    node.store.release()
-    await node.settle()
+    await node.commit()
     await node.advance(5)
 
     expect([first.outcome, second.outcome]).to.deep.equal(['ready', 'refused'])
@@ -251,7 +228,7 @@ describe('the presence reconciler', () => {
     await node.advance(5)
 
     expect(handshakes.map(({ outcome }) => outcome)).to.deep.equal(['refused', 'refused'])
-    expect(statuses(node)).to.deep.equal([])
+    expect(node.seenElsewhere).to.deep.equal([])
     await node.advance(60_000)
     expect([...node.sessions.users()]).to.deep.equal([])
   })
@@ -264,15 +241,14 @@ describe('the presence reconciler', () => {
 
     await node.advance(5)
     const late = node.connect('1')
-    node.store.release()
-    await node.settle()
+    await node.commit()
     await node.advance(200)
     expect([held.outcome, free.outcome, late.outcome]).to.deep.equal(['pending', 'ready', 'pending'])
     node.store.locked.clear()
     await node.advance(25)
 
     expect([held.outcome, late.outcome]).to.deep.equal(['ready', 'ready'])
-    expect(statuses(node)).to.deep.equal(['online', 'online'])
+    expect(node.seenElsewhere).to.deep.equal(['online', 'online'])
   })
 
   it('refuses handshakes as unavailable while the database is away, keeps open sockets, and catches up', async () => {
@@ -308,15 +284,10 @@ describe('the presence reconciler', () => {
 
   it('takes a user offline again whose write was committed after that limit', async () => {
     const node = nodeWith('1')
-    node.store.isHeld = true
-    const tab = node.connect('1')
-    await node.advance(5)
-    node.store.end()
-    await node.settle()
+    const tab = await connectUncommitted(node, '1')
 
     await node.advance(8_000)
-    node.store.release()
-    await node.settle()
+    await node.commit()
     expect([tab.outcome, node.isOnline('1')]).to.deep.equal(['unavailable', true])
     await node.advance(1_000 + 5_100)
 
@@ -334,7 +305,7 @@ describe('the presence reconciler', () => {
       node.store.isHeld = false
       const again = node.connect('1')
       await node.advance(1_000)
-      expect(statuses(node)).to.deep.equal(['online'])
+      expect(node.seenElsewhere).to.deep.equal(['online'])
       node.store.isHeld = true
       node.disconnect(again)
       await node.advance(5_100)
@@ -342,16 +313,12 @@ describe('the presence reconciler', () => {
       node.store.release()
       await node.advance(1_000)
 
-      expect(statuses(node)).to.deep.equal(['online', 'offline'])
+      expect(node.seenElsewhere).to.deep.equal(['online', 'offline'])
     })
 
     it(`${end}: leaves no user online whose commit was not confirmed`, async () => {
       const node = nodeWith('1')
-      node.store.isHeld = true
-      const tab = node.connect('1')
-      await node.advance(5)
-      node.store.end()
-      await node.settle()
+      const tab = await connectUncommitted(node, '1')
       node.store.end(end)
       await node.settle()
       node.store.release()
@@ -372,12 +339,11 @@ describe('the presence reconciler', () => {
     await endNextWrite(node, 'lostAfterCommit')
 
     node.store.evict('node-1')
-    await node.node.heartbeat()
-    node.presence.resync()
+    await node.heartbeat()
     node.store.release()
     await node.advance(1_000)
 
-    expect(statuses(node)).to.deep.equal(['online', 'offline'])
+    expect(node.seenElsewhere).to.deep.equal(['online', 'offline'])
   })
 
   it('registers the node again when it was evicted, before the next handshake is answered, and writes all users', async () => {
@@ -396,15 +362,10 @@ describe('the presence reconciler', () => {
 
   it('writes a user again whose write was committed under an id that the node has lost meanwhile', async () => {
     const node = nodeWith('1')
-    node.store.isHeld = true
-    node.connect('1')
-    await node.advance(5)
-    node.store.end()
-    await node.settle()
+    await connectUncommitted(node, '1')
 
     node.store.evict('node-1')
-    await node.node.heartbeat()
-    node.presence.resync()
+    await node.heartbeat()
     node.store.release()
     await node.advance(10)
 
@@ -418,13 +379,13 @@ describe('the presence reconciler', () => {
     await node.advance(5)
 
     const ending = node.presence[Symbol.asyncDispose]()
-    node.connect('2')
+    const late = node.connect('2')
     node.store.release()
     await ending
     await node.advance(60_000)
 
-    expect(tab.outcome).to.equal('ready')
-    expect(node.store.transactions).to.equal(1)
+    expect([tab.outcome, late.outcome]).to.deep.equal(['ready', 'pending'])
+    expect([node.isOnline('1'), node.isOnline('2')]).to.deep.equal([true, false])
   })
 
   it('converges: after any sequence of events, exactly the users with a ready socket are recorded and online', async () => {
@@ -437,8 +398,7 @@ describe('the presence reconciler', () => {
         node.store.locked.clear()
         node.store.release()
         for (let turn = 0; turn < 12; turn += 1) await node.advance(1_000)
-        await node.node.heartbeat()
-        node.presence.resync()
+        await node.heartbeat()
         for (let turn = 0; turn < 3; turn += 1) await node.advance(1_000)
 
         const connected = userIds.filter((id) => readySockets(node, id) > 0)
@@ -505,8 +465,7 @@ async function take(node: ReconciledNode, step: Step): Promise<void> {
   else if (step.kind === 'unlock') node.store.locked.delete(step.userId)
   else if (step.kind === 'evict') node.store.evict(node.node.id)
   else if (step.kind === 'heartbeat') {
-    await node.node.heartbeat()
-    node.presence.resync()
+    await node.heartbeat()
   } else if (step.kind === 'advance') node.timer.advance(step.ms)
   else node.store.end(step.how)
   await node.settle()
@@ -531,6 +490,16 @@ async function signIn(node: ReconciledNode, userId: string, iat = 1): Promise<Ha
   return handshake
 }
 
+/** A handshake that is written and not committed yet. */
+async function connectUncommitted(node: ReconciledNode, userId: string): Promise<Handshake> {
+  node.store.isHeld = true
+  const handshake = node.connect(userId)
+  await node.advance(5)
+  node.store.end()
+  await node.settle()
+  return handshake
+}
+
 async function failTransactions(node: ReconciledNode, forMs: number): Promise<void> {
   for (let elapsedMs = 0; elapsedMs < forMs; elapsedMs += 100) {
     await node.advance(100)
@@ -552,6 +521,3 @@ function readySockets(node: ReconciledNode, userId: string): number {
   const sockets = node.sessions.find(userId)?.sockets ?? []
   return [...sockets].filter(({ phase }) => phase === 'ready').length
 }
-
-/** What every node reads. */
-const statuses = (node: ReconciledNode) => node.store.changes.map(({ status }) => status)
