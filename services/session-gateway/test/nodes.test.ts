@@ -14,7 +14,8 @@ describe('session gateways that start and stop', () => {
   after(() => cluster[Symbol.asyncDispose]())
 
   it('shows the users of a killed process offline, but for those who reconnected elsewhere', async () => {
-    await using survivor = await disposable(cluster)
+    await using survivor = await disposable(cluster, {}, { nodeSilenceMs: 5_000 })
+    const [surviving] = await cluster.sql<{ id: string }>('select id from session_nodes')
     await using killed = await startNodeProcess(cluster)
     const [user, moved, friend] = [await buildUser(cluster), await buildUser(cluster), await buildUser(cluster)]
     await befriend(cluster, user, friend)
@@ -26,6 +27,8 @@ describe('session gateways that start and stop', () => {
 
     await killed.kill()
     const reconnected = await signIn(survivor.url, moved.token)
+    // The time of silence passes.
+    await cluster.sql(`update session_nodes set seen_at = now() - interval '6 seconds' where id <> ?`, [surviving!.id])
 
     expect(await watcher.take('presence_update')).to.include({ userId: user.id, status: 'offline' })
     await eventually('the dead node is evicted', async () => (await nodeCount(cluster)) === 1)
