@@ -15,8 +15,13 @@ const partitionMs = 6_000
 export const hashing = { HASHING_THREADS: '2', HASHING_QUEUE: '10' }
 const floodSize = 30
 
-/** Every fault once, in an order that lets them overlap with the recovery from the one before. */
-export function listFaults(scene: FaultTargets): Fault[] {
+/** Every fault once, or those of these names, in an order that lets them overlap with the recovery from the one before. */
+export function listFaults(targets: FaultTargets, only?: readonly string[]): Fault[] {
+  const all = everyFault(targets)
+  return only ? only.map((name) => all.find((fault) => fault.name === name)!) : all
+}
+
+function everyFault(scene: FaultTargets): Fault[] {
   const { cluster, instance, proxies } = scene
   const find = (role: Role): ClusterProcess => cluster.processes.filter(({ service }) => service === role).at(-1)!
   return [

@@ -1,3 +1,5 @@
+import { eventually } from '@gatehouse/test-kit'
+
 /** What a run counted, and which invariants it saw violated. */
 export type History = {
   count(what: string, by?: number): void
@@ -6,6 +8,11 @@ export type History = {
   counts(): [what: string, times: number][]
   breaches(): readonly string[]
 }
+
+/** How often something must have been counted. */
+export type Goals = Readonly<Record<string, number>>
+
+const goalsLimitMs = 60_000
 
 export function createHistory(): History {
   const counts = new Map<string, number>()
@@ -16,4 +23,15 @@ export function createHistory(): History {
     counts: () => [...counts].sort(([a], [b]) => a.localeCompare(b)),
     breaches: () => violations,
   }
+}
+
+/** The load goes on until then, however slow the machine is. A goal that is not reached is a violation. */
+export async function waitForGoals(history: History, goals: Goals): Promise<void> {
+  const missing = (): string[] => {
+    const counts = new Map(history.counts())
+    return Object.keys(goals).filter((what) => (counts.get(what) ?? 0) < goals[what]!)
+  }
+  await eventually('the load has done enough', () => missing().length === 0, goalsLimitMs).catch(() =>
+    history.violation(`the load did too little: ${missing().join(', ')}`),
+  )
 }

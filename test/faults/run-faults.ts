@@ -2,9 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { startNats, startEphemeralPostgres, startRedis } from '@gatehouse/local-servers'
 import { eventually, startTcpProxy, answered } from '@gatehouse/test-kit'
 import pg from 'pg'
-import { startCluster, type Cluster } from '../../deploy/cluster/cluster.ts'
+import { startCluster, type Cluster, type Role } from '../../deploy/cluster/cluster.ts'
 import { hashing, listFaults } from './faults.ts'
-import { createHistory, type History } from './history.ts'
+import { createHistory, waitForGoals, type Goals, type History } from './history.ts'
 import { createInstanceClient, type InstanceClient } from './instance-client.ts'
 import { findWrongPresence, startSocketClient } from './socket-clients.ts'
 import { registerUser, type TestUser } from './users.ts'
@@ -14,20 +14,47 @@ import { write } from './writers.ts'
 
 export type FaultRun = { history: History; seconds: number }
 
-/** `rounds`: how many times every fault is injected. */
-type Options = { rounds: number; log(line: string): void }
+export type FaultSize = {
+  /** How many times every fault is injected. */
+  rounds: number
+  /** Their names, by default all. */
+  only?: readonly string[]
+  replicas: Partial<Record<Role, number>>
+  /** Accounts of each kind. */
+  writers: number
+  changers: number
+  clients: number
+  goals: Goals
+}
+
+export const wholeSize: FaultSize = {
+  rounds: 1,
+  replicas: { gateway: 2, identity: 2, 'session-gateway': 2 },
+  writers: 6,
+  changers: 2,
+  clients: 4,
+  goals: {
+    faults: 11,
+    'writes acknowledged': 21,
+    'tokens revoked by an acknowledged change': 3,
+    'revoked tokens presented': 21,
+    'registrations by invite acknowledged': 2,
+    'handshakes to ready': 5,
+  },
+}
+
+type Options = FaultSize & { log(line: string): void }
 
 const betweenFaultsMs = 500
 const recoveryTimeoutMs = 60_000
 const presenceTimeoutMs = 70_000
-const settleMs = 2_000
-const twoOfEach = { gateway: 2, identity: 2, 'session-gateway': 2 }
 
 /**
  * Runs an instance under load, injects every fault meanwhile, and then compares the history with the invariants. No
  * manual recovery: what died is restarted, as by a supervisor. Design: invariants 1, 2, 3, 9.
  */
-export async function runFaults({ rounds, log }: Options): Promise<FaultRun> {
+export async function runFaults(options: Options): Promise<FaultRun> {
+  const { rounds, only, replicas, goals, log } = options
   const startedAt = performance.now()
   await using resources = new AsyncDisposableStack()
   const [postgres, nats, redis] = await Promise.all([
@@ -41,7 +68,7 @@ export async function runFaults({ rounds, log }: Options): Promise<FaultRun> {
   const cluster = resources.use(
     await startCluster({
       servers: { postgres, nats, redis },
-      replicas: twoOfEach,
+      replicas,
       environment: { TRUST_PROXY: 'loopback', LOG_LEVEL: 'warn', ...hashing },
       environmentOf: (role, index) =>
         ['gateway', 'identity'].includes(role) && index === 0
@@ -51,13 +78,13 @@ export async function runFaults({ rounds, log }: Options): Promise<FaultRun> {
   )
   const history = createHistory()
   const instance = resources.use(createInstanceClient(cluster.gateways, history))
-  const users = await registerUsers(instance)
+  const users = await registerUsers(instance, options)
   log(`instance started, ${users.all.length} users registered`)
 
   const stopping = new AbortController()
   const work = startLoad(instance, history, users, stopping.signal)
   for (let round = 1; round <= rounds; round += 1) {
-    for (const fault of listFaults({ cluster, instance, proxies })) {
+    for (const fault of listFaults({ cluster, instance, proxies }, only)) {
       await pause(betweenFaultsMs)
       log(`${((performance.now() - startedAt) / 1000).toFixed(0).padStart(4)} s  ${fault.name}`)
       await fault.inject()
@@ -65,7 +92,8 @@ export async function runFaults({ rounds, log }: Options): Promise<FaultRun> {
     }
   }
   await expectRecovery(cluster, history, log)
-  await pause(settleMs)
+  await waitForGoals(history, writesAfterwards(history, users))
+  await waitForGoals(history, goals)
   stopping.abort()
   await work.finish()
   await expectEmptyOutbox(postgres.url, history)
@@ -74,17 +102,23 @@ export async function runFaults({ rounds, log }: Options): Promise<FaultRun> {
 
 type TestUsers = { admin: TestUser; writers: TestUser[]; changers: TestUser[]; clients: TestUser[]; all: TestUser[] }
 
-async function registerUsers(instance: InstanceClient): Promise<TestUsers> {
+async function registerUsers(instance: InstanceClient, size: FaultSize): Promise<TestUsers> {
   const admin = await registerUser(instance, 'admin')
-  const register = (names: string[]): Promise<TestUser[]> =>
-    Promise.all(names.map((name) => registerUser(instance, name)))
-  const writers = await register(['one', 'two', 'three', 'four', 'five', 'six'].map((name) => `writer_${name}`))
-  const changers = await register(['changer_one', 'changer_two'])
-  const clients = await register(['client_one', 'client_two', 'client_three', 'client_four'])
+  const register = (kind: string, count: number): Promise<TestUser[]> =>
+    Promise.all(Array.from({ length: count }, (_, index) => registerUser(instance, `${kind}_${index + 1}`)))
+  const writers = await register('writer', size.writers)
+  const changers = await register('changer', size.changers)
+  const clients = await register('client', size.clients)
   await answered(
     instance.call('PATCH', '/api/settings/instance', { token: admin.token, body: { registrationOpen: false } }),
   )
   return { admin, writers, changers, clients, all: [admin, ...writers, ...changers, ...clients] }
+}
+
+/** Two more for each writer: the load goes on after the last fault. */
+function writesAfterwards(history: History, { writers }: TestUsers): Goals {
+  const before = new Map(history.counts()).get('writes acknowledged') ?? 0
+  return { 'writes acknowledged': before + 2 * writers.length }
 }
 
 function startLoad(instance: InstanceClient, history: History, users: TestUsers, stop: AbortSignal) {
@@ -100,14 +134,15 @@ function startLoad(instance: InstanceClient, history: History, users: TestUsers,
       for (const { checkAtTheEnd } of await Promise.all(writing)) await checkAtTheEnd()
       await (await redeeming).check()
       // Half of the clients stop, so that both states are checked.
-      for (const client of clients.slice(2)) client.stop()
+      const staying = clients.slice(0, clients.length / 2)
+      for (const client of clients.slice(staying.length)) client.stop()
       let wrong = ['not checked']
       await eventually(
         'presence is right',
         async () => {
           wrong = await findWrongPresence(instance, users.admin, clients)
           await pause(500)
-          return clients.slice(0, 2).every(({ isReady }) => isReady()) && wrong.length === 0
+          return staying.every(({ isReady }) => isReady()) && wrong.length === 0
         },
         presenceTimeoutMs,
       ).catch(() => wrong.forEach((what) => history.violation(`presence: ${what}`)))

@@ -3,7 +3,7 @@ import { eventually, answered } from '@gatehouse/test-kit'
 import pg from 'pg'
 import { projectRoot, type ClusterProcess } from '../../deploy/cluster/cluster-process.ts'
 import { startCluster, type Cluster, type Role } from '../../deploy/cluster/cluster.ts'
-import { createHistory, type History } from '../faults/history.ts'
+import { createHistory, waitForGoals, type Goals, type History } from '../faults/history.ts'
 import type { InstanceClient } from '../faults/instance-client.ts'
 import { redeem } from '../faults/redeemers.ts'
 import { changePasswords, probeRevoked } from '../faults/revokers.ts'
@@ -32,7 +32,7 @@ export type UpgradeOptions = {
   /** Clients that write and read without a pause, by default two. */
   writers?: number
   /** What the history must have counted before the load ends, however slow the machine is. */
-  goals?: Readonly<Record<string, number>>
+  goals?: Goals
   log(line: string): void
 }
 
@@ -47,7 +47,6 @@ const defaultBetweenReplacementsMs = 2_000
 /** Containers and pods are given 40 s. Contract: 8. */
 const stopLimitMs = 36_000
 const outboxLimitMs = 60_000
-const goalsLimitMs = 60_000
 
 /**
  * Runs a distributed instance under load and replaces its processes one after the other, services before gateways. What the
@@ -107,16 +106,6 @@ function secretsOf(role: Role, isReplaced: boolean): Record<string, string> {
   if (!isReplaced && role === 'session-gateway') return { INTERNAL_SECRET: former, JWT_SECRET: tokenSecret }
   if (!isReplaced || role !== 'gateway') return { INTERNAL_SECRET: former }
   return { INTERNAL_SECRET: next, INTERNAL_SECRET_PREVIOUS: former }
-}
-
-async function waitForGoals(history: History, goals: Readonly<Record<string, number>>): Promise<void> {
-  const missing = (): string[] => {
-    const counts = new Map(history.counts())
-    return Object.keys(goals).filter((what) => (counts.get(what) ?? 0) < goals[what]!)
-  }
-  await eventually('the load has done enough', () => missing().length === 0, goalsLimitMs).catch(() =>
-    history.violation(`the load did too little: ${missing().join(', ')}`),
-  )
 }
 
 /** The last ones of each kind, in the order of a release: services, then gateways. */
