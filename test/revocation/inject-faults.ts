@@ -5,12 +5,14 @@ type Pick = (below: number) => number
 
 type FaultTarget = { name: string; kill(): Promise<void>; start(): Promise<void>; pause(): void; resume(): void }
 
+/** `done` counts the faults by name. */
+type Options = { pick: Pick; done: Map<string, number>; stop: AbortSignal }
+
 /**
- * Kills, freezes and restarts Redis, NATS, gateways, session gateways and identities one after the other until `signal`
- * aborts; all of them run again when it resolves. Gives the counts.
+ * Kills, freezes and restarts Redis, NATS, gateways, session gateways and identities one after the other until `stop`
+ * aborts; all of them run again when it resolves.
  */
-export async function injectFaults(cluster: Cluster, pick: Pick, signal: AbortSignal): Promise<Map<string, number>> {
-  const done = new Map<string, number>()
+export async function injectFaults(cluster: Cluster, { pick, done, stop }: Options): Promise<void> {
   const count = (what: string): void => void done.set(what, (done.get(what) ?? 0) + 1)
   const processes = cluster.processes.filter(({ service }) => /gateway|identity/.test(service))
   const targets: FaultTarget[] = [
@@ -20,7 +22,7 @@ export async function injectFaults(cluster: Cluster, pick: Pick, signal: AbortSi
   ]
   // Redis and NATS first, so that a short run has them too.
   const first = [named('Redis', cluster.redis), named('NATS', cluster.nats), named('Redis', cluster.redis)]
-  while (!signal.aborted) {
+  while (!stop.aborted) {
     const target = first.shift() ?? targets[pick(targets.length)]!
     if (pick(2) === 0) {
       count(`${target.name} killed`)
@@ -35,7 +37,6 @@ export async function injectFaults(cluster: Cluster, pick: Pick, signal: AbortSi
     }
     await pause(200 + pick(800))
   }
-  return done
 }
 
 function named(name: string, target: Omit<FaultTarget, 'name'>): FaultTarget {

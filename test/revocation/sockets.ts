@@ -11,7 +11,7 @@ import { startSessionGateway } from '@gatehouse/session-gateway'
 import { connectUpstream, type UpstreamConnection } from '@gatehouse/upstream'
 import pg from 'pg'
 import { WebSocket } from 'ws'
-import { startCluster, type Cluster } from '../../deploy/cluster/cluster.ts'
+import { startCluster, type Cluster, type Role } from '../../deploy/cluster/cluster.ts'
 import { callApi } from '../api.ts'
 import { insertAccounts, type Account } from './accounts.ts'
 import { revocationsOf, type Revocation } from './changes.ts'
@@ -31,31 +31,47 @@ export type SocketRun = {
   faults: Map<string, number>
 }
 
+export type SocketSize = {
+  seed: number
+  replicas: Partial<Record<Role, number>>
+  /** Accounts that are changed at the same time. */
+  workers: number
+  /** Changes that are answered in a run. */
+  changes: number
+}
+
 /** `judged` false: each account is read once, as if a socket went on with what it knew at its start. */
-type Options = { accounts: number; seed: number; judged: boolean }
+type Options = SocketSize & { judged: boolean }
+
+export type SocketScene = AsyncDisposable & { cluster: Cluster; admin: Account; accounts: Account[] }
 
 /** `judgedAt`: when the account was last read as an admin's. What is delivered to admins leaves at once then. */
 type Subject = { account: Account; kind: string; answeredAt: number; judgedAt: number }
 
-const workers = 8
 const burst = 8
 const watchMs = 400
+
+/** A cluster with local accounts, of which every second one is an admin, for several runs with so many changes in all. */
+export async function startSocketScene({ replicas, changes }: Pick<SocketSize, 'replicas' | 'changes'>) {
+  await using opening = new AsyncDisposableStack()
+  const environment = { TRUST_PROXY: 'loopback', LOG_LEVEL: 'warn' }
+  const cluster = opening.use(await startCluster({ replicas, environment }))
+  const { DATABASE_URL, JWT_SECRET } = cluster.environment
+  const { admin, accounts } = await insertAccounts(DATABASE_URL!, JWT_SECRET!, 4 * changes + 200)
+  await giveRoles(DATABASE_URL!)
+  const open = opening.move()
+  const local = accounts.filter(({ isFederated }) => !isFederated)
+  return { cluster, admin, accounts: local, [Symbol.asyncDispose]: () => open.disposeAsync() }
+}
 
 /**
  * Changes accounts whose sockets talk to an upstream and watch for admins, while NATS, Redis and processes are killed and
  * frozen. The session gateways run in this process, so that the moment at which they send on is known. Design: invariant 1.
  */
-export async function runSocketRevocations({ accounts: count, seed, judged }: Options): Promise<SocketRun> {
+export async function runSocketRevocations(scene: SocketScene, options: Options): Promise<SocketRun> {
+  const { cluster, admin, accounts } = scene
+  const { seed, workers, changes: count, judged } = options
   await using opening = new AsyncDisposableStack()
-  const cluster = opening.use(
-    await startCluster({
-      replicas: { gateway: 2, identity: 2 },
-      environment: { TRUST_PROXY: 'loopback', LOG_LEVEL: 'warn' },
-    }),
-  )
-  const { DATABASE_URL, JWT_SECRET } = cluster.environment
-  const { admin, accounts } = await insertAccounts(DATABASE_URL!, JWT_SECRET!, 4 * count + 200)
-  await giveRoles(DATABASE_URL!)
   const run: SocketRun = {
     changes: new Map(),
     unanswered: 0,
@@ -80,12 +96,11 @@ export async function runSocketRevocations({ accounts: count, seed, judged }: Op
   const chat = opening.use(await connectUpstream({ natsUrl: cluster.nats.url, name: 'chat', onError: () => undefined }))
   chat.onMessage(() => undefined)
   const stopping = new AbortController()
-  const faults = injectFaults(cluster, seededPick(seed), stopping.signal)
-  const local = accounts.filter(({ isFederated }) => !isFederated)
+  const faults = injectFaults(cluster, { pick: seededPick(seed), done: run.faults, stop: stopping.signal })
   const answered = () => [...run.changes.values()].reduce((sum, each) => sum + each, 0)
   const work = Array.from({ length: workers }, async (_, worker) => {
     const pick = seededPick(seed + worker + 1)
-    for (let account = local.pop(); account && answered() < count; account = local.pop()) {
+    for (let account = accounts.pop(); account && answered() < count; account = accounts.pop()) {
       const changes = changesOf(account, admin)
       const change = changes[pick(changes.length)]!
       const gateway = cluster.gateways[pick(cluster.gateways.length)]!
@@ -94,7 +109,7 @@ export async function runSocketRevocations({ accounts: count, seed, judged }: Op
   })
   await Promise.all(work)
   stopping.abort()
-  run.faults = await faults
+  await faults
   return run
 }
 

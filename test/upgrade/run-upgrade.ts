@@ -22,21 +22,23 @@ export type UpgradeOptions = {
   rounds: number
   /** The source tree from which all processes start; replaced, they run this one. By default this one. */
   from?: string
+  /** By default two of each. */
+  replicas?: Partial<Record<Role, number>>
   /** Replicas of each kind that are replaced, by default all. */
-  replacedOfEach?: number
+  replacedOfEach?: Partial<Record<Role, number>>
   socketsOfEachUser: number
   /** The longest time from the close of a socket to the next `ready`. */
   returnLimitMs: number
   /** How long a new process is in service before the next one goes, by default as with `minReadySeconds` or `preStop`. */
   betweenReplacementsMs?: number
-  /** Clients that write and read without a pause, by default two. */
+  /** Clients that write and read without a pause, by default four. */
   writers?: number
   /** What the history must have counted before the load ends, however slow the machine is. */
   goals?: Goals
   log(line: string): void
 }
 
-const replicas: Record<Role, number> = {
+const twoOfEach: Record<Role, number> = {
   identity: 2,
   invite: 2,
   'federation-fanout': 2,
@@ -58,7 +60,7 @@ export async function runUpgrade(options: UpgradeOptions): Promise<UpgradeRun> {
   await using resources = new AsyncDisposableStack()
   const cluster = resources.use(
     await startCluster({
-      replicas,
+      replicas: { ...twoOfEach, ...options.replicas },
       environment: {
         ...(options.from && { INTERNAL_SECRET: next, JWT_SECRET: tokenSecret }),
         TRUST_PROXY: 'loopback',
@@ -109,8 +111,9 @@ function secretsOf(role: Role, isReplaced: boolean): Record<string, string> {
 }
 
 /** The last ones of each kind, in the order of a release: services, then gateways. */
-function chooseProcesses(cluster: Cluster, ofEach = Infinity): ClusterProcess[] {
-  return cluster.processes.filter(({ service, index }) => index >= replicas[service] - ofEach)
+function chooseProcesses({ processes }: Cluster, ofEach: Partial<Record<Role, number>> = twoOfEach): ClusterProcess[] {
+  const countOf = (role: Role) => processes.filter(({ service }) => service === role).length
+  return processes.filter(({ service, index }) => index >= countOf(service) - (ofEach[service] ?? 0))
 }
 
 async function replace(

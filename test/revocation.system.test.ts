@@ -1,0 +1,13 @@
+import { testTokens } from './revocation/token-tests.ts'
+
+describe('A revoked token is rejected once the revocation was answered', function () {
+  this.timeout(280_000)
+
+  testTokens({
+    seed: Number(process.env.REVOCATION_SEED ?? 20_261_121),
+    replicas: { gateway: 2, 'session-gateway': 2, identity: 2 },
+    workers: 16,
+    faults: 11,
+    changes: 60,
+  })
+})

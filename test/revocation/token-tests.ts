@@ -1,0 +1,16 @@
+import { expect } from 'chai'
+import { formatTokenRun, runTokenRevocations, type TokenSize } from './tokens.ts'
+
+/** Registers the test of one run of this size. */
+export function testTokens(size: TokenSize): void {
+  it(`on every gateway and session gateway, while Redis, NATS and processes are killed and frozen (seed ${size.seed})`, async () => {
+    const run = await runTokenRevocations(size)
+
+    process.stdout.write(`${formatTokenRun(run).replaceAll(/^/gm, '      ')}\n`)
+    expect(run.stale).to.deep.equal([])
+    expect(run.acceptedBefore).to.be.greaterThan(0)
+    expect(run.sameSecond).to.be.greaterThan(0)
+    expect(run.held.refused).to.be.greaterThan(0)
+    expect(run.checks.refused).to.be.greaterThan(run.acceptedBefore)
+  })
+}
