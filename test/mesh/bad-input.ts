@@ -66,7 +66,8 @@ export async function checkBadInput(scene: Scene, place: Place, sender: Place): 
     if (status === null) return
     scene.journal.count('bad requests')
     noteStatus(scene, `${place.name}: ${bad.what}`, status)
-    if (status !== bad.expected && status !== 429) {
+    // `noteStatus` judges what the server did not decide.
+    if (status !== bad.expected && status !== 429 && status < 500) {
       scene.journal.violations.push(`${place.name}: ${bad.what} was answered with ${status}, not ${bad.expected}`)
     }
   }
