@@ -10,14 +10,16 @@ import {
 import { eventually, insertUser, answered } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { sendAsPeer } from '../../services/federation-fanout/test/fake-peer.ts'
-import { ours, startReferencePair, theirs, type ReferencePair } from './reference-pair.ts'
+import { openReferencePairs, ours, theirs, type ReferencePair } from './reference-pair.ts'
 
 const day = 24 * 60 * 60_000
 const timeoutMs = 5_000
 const relayPath = '/api/federation/relay'
 
-async function startPeers(options: Parameters<typeof startReferencePair>[0] = {}) {
-  const pair = await startReferencePair(options)
+const startReferencePair = openReferencePairs()
+
+async function startPeers() {
+  const pair = await startReferencePair()
   await answered(pair.gate.admin('POST', '/api/federation/peer/initiate', { remoteOrigin: theirs }))
   await pair.run(2)
   expect(await pair.states()).to.deep.equal(['active', 'active'])

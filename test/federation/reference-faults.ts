@@ -2,7 +2,7 @@ import { checkHomeEpoch } from '@gatehouse/contracts'
 import { expect } from 'chai'
 import { startTestInstance } from '../../services/federation-fanout/test/harness.ts'
 import { startLossyAddress, type LossyAddress } from './lossy-address.ts'
-import { ours, startReferencePair, theirs, type ReferencePair } from './reference-pair.ts'
+import { openReferencePairs, ours, theirs, type ReferencePair } from './reference-pair.ts'
 import { answered } from '@gatehouse/test-kit'
 
 const accept = '/api/federation/peer/accept'
@@ -108,6 +108,7 @@ export const oneOfEachFault: readonly Case[] = faults.map(
 
 /** Registers a test for each. */
 export function testReferenceFaults(cases: readonly Case[]): void {
+  const startReferencePair = openReferencePairs()
   for (const { fault, isAskedByUs, autoAccept, autoAcceptPeering } of cases) {
     const { name, refused = 200, cause, go } = fault
     const asks = isAskedByUs ? 'we ask' : 'it asks'

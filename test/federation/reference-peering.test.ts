@@ -1,8 +1,9 @@
 import { Peer } from '@gatehouse/domain'
 import { expect } from 'chai'
-import { ours, startReferencePair as startPair, theirs, type ReferencePair } from './reference-pair.ts'
+import { openReferencePairs, ours, theirs, type ReferencePair } from './reference-pair.ts'
 import { answered } from '@gatehouse/test-kit'
 
+const startPair = openReferencePairs()
 const initiatePath = '/api/federation/peer/initiate'
 
 const proven = async ({ gate, nova }: ReferencePair) => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { buildPeer } from '../../services/federation-fanout/test/fake-peer.ts'
 import type { Fault, Peer, PeerStatus } from '../reference-peer/reference-peer.ts'
-import { ours, startReferencePair, theirs, type ReferencePair } from './reference-pair.ts'
+import { openReferencePairs, ours, theirs, type ReferencePair } from './reference-pair.ts'
 
 const accept = '/api/federation/peer/accept'
 const initiate = { path: '/api/federation/peer/initiate', body: { remoteOrigin: theirs } }
@@ -9,6 +9,8 @@ const secret = 'b'.repeat(64)
 const token = 'ab'.repeat(32)
 
 const offer = async ({ gate }: ReferencePair) => (await gate.admin('POST', initiate.path, initiate.body)).status
+
+const startReferencePair = openReferencePairs()
 
 const forgetBoth = async ({ gate, nova }: ReferencePair) => {
   await nova.idle()
