@@ -117,11 +117,12 @@ function importsOf(file: string): string[] {
   )
 }
 
-/** Whether a test imports the function from the file from which the script's program does. */
+/** Whether a test, or the tests that a `*.test.ts` imports in a size, import the function from the file from which the script's program does. */
 function isWorkTested(script: string, name: string): boolean {
   const [imported] = importsOf(programOf(script)).filter((one) => one.endsWith(`#${name}`))
   const tests = sources.filter((file) => /\.test\.tsx?$/.test(file))
-  return imported !== undefined && tests.some((file) => importsOf(file).includes(imported))
+  const sized = tests.flatMap(importsOf).flatMap((one) => /^(.*-tests\.ts)#/.exec(one)?.[1] ?? [])
+  return imported !== undefined && [...tests, ...sized].some((file) => importsOf(file).includes(imported))
 }
 
 /** .ci/run has them as the pages have them, but for output. */
