@@ -48,7 +48,7 @@ export const quick: Partial<Timings> = {
   closeMs: 300,
   nodeHeartbeatMs: 50,
   /** Long enough that a busy machine evicts no node that runs. */
-  nodeSilenceMs: 800,
+  nodeSilenceMs: 5_000,
   sweepMs: 600_000,
   drainMs: 50,
   databaseRetryMs: 50,

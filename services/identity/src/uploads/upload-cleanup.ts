@@ -2,15 +2,16 @@ import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { transaction } from '@gatehouse/database'
 import { FileRemoval } from '@gatehouse/domain'
-import { startPeriodicTask } from '@gatehouse/runtime'
+import { startPeriodicTask, type Timer } from '@gatehouse/runtime'
+import type { Resources } from '@gatehouse/service-kit'
 import { LockMode } from '@mikro-orm/postgresql'
 import type { IdentityConfig } from '../config.ts'
-import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
 import { deleteFiles, isUploadName, tempUploadDir } from './upload-files.ts'
 import { UploadStoreUnavailable, type UploadStore } from './upload-store.ts'
 
-type CleanupDeps = Pick<Deps, 'orm' | 'log' | 'clock' | 'timer'> & {
+type CleanupDeps = Pick<Resources, 'orm' | 'log' | 'clock'> & {
+  timer: Timer
   uploadStore: UploadStore
   config: Pick<IdentityConfig, 'uploadDir'>
 }
