@@ -99,7 +99,7 @@ async function startIdentityProcess(
   })
   const url = `http://127.0.0.1:${port}`
   const isHealthy = () => fetch(`${url}/healthz`).then(({ ok }) => ok)
-  await eventually('the service', isHealthy)
+  await eventually('the service', isHealthy, 50_000)
   return { url, child }
 }
 
