@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { expect } from 'chai'
 import { WebSocket } from 'ws'
-import { startCluster } from '../deploy/cluster/cluster.ts'
+import { startTestCluster } from '../deploy/test/test-cluster.ts'
 import { callApi } from './api.ts'
 import { startInstance } from './instance.ts'
 
@@ -14,7 +14,7 @@ const places: Record<string, () => Promise<Place>> = {
     return { origin: instance.url, [Symbol.asyncDispose]: () => instance[Symbol.asyncDispose]() }
   },
   distributed: async () => {
-    const cluster = await startCluster()
+    const cluster = await startTestCluster()
     return { origin: cluster.gateways[0]!, [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose]() }
   },
 }

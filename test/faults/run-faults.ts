@@ -2,7 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { startNats, startEphemeralPostgres, startRedis } from '@gatehouse/local-servers'
 import { eventually, startTcpProxy, answered } from '@gatehouse/test-kit'
 import pg from 'pg'
-import { startCluster, type Cluster, type Role } from '../../deploy/cluster/cluster.ts'
+import type { Cluster, Role } from '../../deploy/cluster/cluster.ts'
+import { startTestCluster } from '../../deploy/test/test-cluster.ts'
 import { hashing, listFaults } from './faults.ts'
 import { createHistory, waitForGoals, type Goals, type History } from './history.ts'
 import { createInstanceClient, type InstanceClient } from './instance-client.ts'
@@ -66,7 +67,7 @@ export async function runFaults(options: Options): Promise<FaultRun> {
   const proxies = [resources.use(await startTcpProxy(nats.url)), resources.use(await startTcpProxy(redis.url))]
   const [natsProxy, redisProxy] = proxies as [(typeof proxies)[0], (typeof proxies)[0]]
   const cluster = resources.use(
-    await startCluster({
+    await startTestCluster({
       servers: { postgres, nats, redis },
       replicas,
       environment: { TRUST_PROXY: 'loopback', LOG_LEVEL: 'warn', ...hashing },

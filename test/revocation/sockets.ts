@@ -11,7 +11,8 @@ import { startSessionGateway } from '@gatehouse/session-gateway'
 import { connectUpstream, type UpstreamConnection } from '@gatehouse/upstream'
 import pg from 'pg'
 import { WebSocket } from 'ws'
-import { startCluster, type Cluster, type Role } from '../../deploy/cluster/cluster.ts'
+import type { Cluster, Role } from '../../deploy/cluster/cluster.ts'
+import { startTestCluster } from '../../deploy/test/test-cluster.ts'
 import { callApi } from '../api.ts'
 import { insertAccounts, type Account } from './accounts.ts'
 import { revocationsOf, type Revocation } from './changes.ts'
@@ -55,7 +56,7 @@ const watchMs = 400
 export async function startSocketScene({ replicas, changes }: Pick<SocketSize, 'replicas' | 'changes'>) {
   await using opening = new AsyncDisposableStack()
   const environment = { TRUST_PROXY: 'loopback', LOG_LEVEL: 'warn' }
-  const cluster = opening.use(await startCluster({ replicas, environment }))
+  const cluster = opening.use(await startTestCluster({ replicas, environment }))
   const { DATABASE_URL, JWT_SECRET } = cluster.environment
   const { admin, accounts } = await insertAccounts(DATABASE_URL!, JWT_SECRET!, 4 * changes + 200)
   await giveRoles(DATABASE_URL!)

@@ -1,5 +1,6 @@
 import { eventually } from '@gatehouse/test-kit'
-import { startCluster, type Cluster, type Role } from '../../deploy/cluster/cluster.ts'
+import type { Cluster, Role } from '../../deploy/cluster/cluster.ts'
+import { startTestCluster } from '../../deploy/test/test-cluster.ts'
 import { insertAccounts, type Account } from './accounts.ts'
 import { logIn, revocationsOf } from './changes.ts'
 import { tokenClients, type TokenClient } from './clients.ts'
@@ -35,7 +36,7 @@ const enoughLimitMs = 150_000
 /** Revokes tokens while Redis, NATS and processes are killed and frozen, and presents them to every process. Design: invariant 1. */
 export async function runTokenRevocations(size: TokenSize): Promise<TokenRun> {
   const { seed, workers } = size
-  await using cluster = await startCluster({
+  await using cluster = await startTestCluster({
     replicas: size.replicas,
     environment: { TRUST_PROXY: 'loopback', LOG_LEVEL: 'warn' },
   })
