@@ -43,6 +43,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     encryptionSecret: given.ENCRYPTION_SECRET ?? secrets.encryptionSecret,
     previousEncryptionSecrets: given.ENCRYPTION_SECRET_PREVIOUS,
     jwtExpiresIn: given.JWT_EXPIRES_IN,
+    jwtRenew: given.JWT_RENEW,
     registrationOpen: given.REGISTRATION_OPEN,
     publicAddress: address,
     reach,

@@ -35,6 +35,7 @@ const samples: Record<keyof typeof settings, string> = {
   ENCRYPTION_SECRET: 's'.repeat(44),
   ENCRYPTION_SECRET_PREVIOUS: 's'.repeat(45),
   JWT_EXPIRES_IN: '7h',
+  JWT_RENEW: 'false',
   REGISTRATION_OPEN: 'false',
   HASHING_THREADS: '97',
   HASHING_QUEUE: '98',

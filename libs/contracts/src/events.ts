@@ -28,8 +28,12 @@ export const userCreated = event('UserCreated', 'event.user.created.v1', {
   origin: z.enum(['local', 'federated', 'stub_upgrade']),
 })
 
-/** Sockets stay open. Spec: change-password 4. */
-export const passwordChanged = tokenEvent('PasswordChanged', 'event.user.password-changed.v1', ofAccount)
+/** Sockets with an older token close. Spec: change-password 4; Contract: 6, change of one's own password. */
+export const passwordChanged = tokenEvent('PasswordChanged', 'event.user.password-changed.v1', {
+  ...ofAccount,
+  /** The `iat` of the session that changed it. 0.3.0 does not say it. */
+  tokenIssuedAt: z.number().int().optional(),
+})
 
 /** All sockets close. Spec: Admin reset 2, 3. */
 export const passwordReset = tokenEvent('PasswordReset', 'event.user.password-reset.v1', byActor)
@@ -170,7 +174,7 @@ export const accountEvents = [
 ] as const
 
 /** Contract: 6, forced disconnect. */
-export const sessionEndingEvents = [passwordReset, sessionsEnded, userSuspended, userDeleted] as const
+export const sessionEndingEvents = [passwordChanged, passwordReset, sessionsEnded, userSuspended, userDeleted] as const
 
 export const inviteEvents = [
   ...[inviteCreated, inviteRedeemed, inviteChanged, inviteRevoked, inviteReinstated, inviteDeleted],

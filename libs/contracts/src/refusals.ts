@@ -146,6 +146,8 @@ export const refusals = {
   current_password_incorrect: refusal(403, 'Incorrect password'),
   password_incorrect: refusal(403, 'Incorrect password'),
   account_deletion_password_incorrect: refusal(403, 'Incorrect password'),
+  renewal_off: refusal(403, 'Sessions are not renewed on this instance'),
+  renewal_too_early: refusal(409, 'A token is renewed once it is older than a day'),
   password_changed_meanwhile: refusal(409, 'Your password has just been changed, please log in again'),
   username_confirmation_mismatch: refusal(400, 'Username does not match'),
   account_deletion_blocked_owned_spaces: refusal(400, 'You must transfer or delete the spaces you own first', spaces),

@@ -20,6 +20,11 @@ export const authMessage = message('auth', {
   presences: z.literal('watched').optional().catch(undefined),
 })
 
+/** The token is revoked: the client sends `auth` with the newest one. Contract: 6, auth once more. */
+export const reauthenticateMessage = message('reauthenticate', {})
+/** The answer to a later `auth`. Contract: 6, auth once more. */
+export const authenticatedMessage = message('authenticated', {})
+
 export const readyMessage = message('ready', {
   user: userReply,
   sessionId: z.string(),
@@ -119,7 +124,8 @@ export type SocketErrorMessage = z.infer<typeof socketErrorMessage>
 export const clientMessages = [authMessage, pingMessage, watchMessage, unwatchMessage] as const
 export const serverMessages = [
   ...[readyMessage, readyPartMessage, presenceMessage, presencesMessage, userUpdatedMessage],
-  ...[adminChangedMessage, securityNoticeMessage, replyMessage, pongMessage, socketErrorMessage],
+  ...[reauthenticateMessage, authenticatedMessage, adminChangedMessage, securityNoticeMessage],
+  ...[replyMessage, pongMessage, socketErrorMessage],
 ] as const
 
 /** The address is cut to its /24 or /48. Contract: 3, sockets. */

@@ -194,7 +194,7 @@ export const confirmSecondFactorBody = z.object({ code })
 export const ownSecondFactorBody = namedObject('OwnSecondFactor', { password: anyValue<string>(), code })
 export const recoveryCodesReply = namedObject('RecoveryCodes', { recoveryCodes: z.array(z.string()) })
 
-const signInMethods = ['password', 'second_factor', 'passkey', 'home', 'recovery', 'registration'] as const
+const signInMethods = ['password', 'second_factor', 'passkey', 'home', 'recovery', 'registration', 'renewal'] as const
 export type SignInMethod = (typeof signInMethods)[number]
 
 /** Contract: 3, Sign-ins. */

@@ -4,6 +4,7 @@ export type IdentityConfig = kit.ServiceConfig &
   kit.TokenConfig &
   kit.EncryptionConfig & {
     jwtExpiresIn: string
+    jwtRenew: boolean
     /** While the settings have no value. Spec: Registration 3. */
     registrationOpen: boolean
     publicAddress: kit.PublicAddress
@@ -29,6 +30,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     ...kit.upstreamsConfig(given),
     port: given.IDENTITY_PORT,
     jwtExpiresIn: given.JWT_EXPIRES_IN,
+    jwtRenew: given.JWT_RENEW,
     registrationOpen: given.REGISTRATION_OPEN,
     publicAddress: kit.publicAddress(given),
     reach: kit.readFederation(given),

@@ -20,6 +20,8 @@ export const policy = {
   signInMs: 90 * 24 * 60 * 60 * 1000,
   signInsPerAccount: 200,
   signInsRemovedAtOnce: 10,
+  /** A younger token is not renewed. Contract: 3, renew. */
+  renewalAgeMs: 24 * 60 * 60 * 1000,
   /** Each holds a connection for a second at most. Seven of ten may be in transactions. */
   revocationWaitsAtOnce: 2,
   /** Contract: 3, Passkeys. */

@@ -70,9 +70,10 @@ describe('change-password', () => {
     expect(await bcrypt.compare(newPassword, stored.passwordHash)).to.equal(true)
     expect(body).to.have.all.keys('token')
     const [event] = await events.ofUser(user.id, 1)
+    const tokenIssuedAt = olderToken.iat + 1
     expect(event).to.deep.equal({
       name: 'PasswordChanged',
-      payload: { userId: user.id, at: stored.passwordChangedAt, state: accountStateOf(stored) },
+      payload: { userId: user.id, at: stored.passwordChangedAt, tokenIssuedAt, state: accountStateOf(stored) },
       requestId: 'change-1',
     })
     expect(accountStateOf(stored)).to.include({ version: user.stateVersion + 1, sessionsEndedAt: null })

@@ -95,6 +95,7 @@ describe('a caller is judged again when the request is acted upon', () => {
       changePassword: { newPassword, currentPassword: testPassword },
       verifyPassword: { password: testPassword },
       endSessions: { password: testPassword },
+      renewToken: undefined,
       exportData: { password: testPassword },
       deleteSelf: { username: user.username, password: testPassword },
       putRegistry: { registry: [], updatedAt: 1 },

@@ -132,6 +132,7 @@ function testConfig(uploadDir: string): IdentityConfig {
     jwtSecret: 'a secret for the tokens of the tests of identity',
     encryptionSecret: 'a secret that encrypts in the tests of identity',
     jwtExpiresIn: '30d',
+    jwtRenew: true,
     registrationOpen: true,
     publicAddress: { origin: 'https://here.example', domain: 'here.example' },
     reach: { allowPrivate: parseCidrs('loopback'), resolve: {} },

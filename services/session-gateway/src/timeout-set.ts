@@ -35,6 +35,7 @@ export function createTimeoutSet<T>(afterMs: number, timer: Timer, expire: (item
       dueAt.set(item, now() + afterMs)
       watchFirst()
     },
+    has: (item: T): boolean => dueAt.has(item),
     delete: (item: T): boolean => dueAt.delete(item),
     size: (): number => dueAt.size,
     stop(): void {

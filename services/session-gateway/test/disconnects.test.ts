@@ -231,7 +231,7 @@ describe('forced disconnects', () => {
     expect((await tabs[4]!.closed).code).to.equal(4012)
     expect((await tabs[1]!.closed).code).to.equal(4011)
     expect((await tabs[3]!.closed).code).to.equal(4004)
-    await tabs[2]!.synchronize()
+    await tabs[2]!.take('reauthenticate')
     tabs[2]!.socket.terminate()
   })
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createTokenKey, signToken, verifyToken } from '@gatehouse/auth'
 import { connectNats, type Bus } from '@gatehouse/bus'
 import {
+  passwordChanged,
   passwordReset,
   readTokenClaims,
   sessionsEnded,
@@ -171,20 +172,23 @@ export async function stateOf(cluster: Cluster, user: BuiltUser): Promise<Accoun
 }
 
 type PublishedEnding = {
-  event: 'PasswordReset' | 'SessionsEnded' | 'UserSuspended' | 'UserDeleted'
+  event: 'PasswordChanged' | 'PasswordReset' | 'SessionsEnded' | 'UserSuspended' | 'UserDeleted'
   at?: number
   audience?: string[]
+  /** With PasswordChanged. */
+  tokenIssuedAt?: number
 }
 
 /** Publishes what ends an account's sessions, as identity does it after the commit. */
 export async function publishEnding(
   { cluster, bus }: { cluster: Cluster; bus: Awaited<ReturnType<Cluster['openBus']>> },
   user: BuiltUser,
-  { event, at = Date.now(), audience = [] }: PublishedEnding,
+  { event, at = Date.now(), audience = [], tokenIssuedAt }: PublishedEnding,
 ): Promise<void> {
   const payload = { userId: user.id, at, state: await stateOf(cluster, user), actor: null }
   const id = randomUUID()
-  if (event === 'PasswordReset') await bus.publish(passwordReset, payload, { id })
+  if (event === 'PasswordChanged') await bus.publish(passwordChanged, { ...payload, tokenIssuedAt }, { id })
+  else if (event === 'PasswordReset') await bus.publish(passwordReset, payload, { id })
   else if (event === 'SessionsEnded') await bus.publish(sessionsEnded, payload, { id })
   else if (event === 'UserSuspended') await bus.publish(userSuspended, { ...payload, reason: null }, { id })
   else await bus.publish(userDeleted, { ...payload, mode: 'full', audience }, { id })

@@ -39,6 +39,7 @@ const replyFields: { readonly [N in keyof Endpoints]?: keyof Endpoints[N]['reply
   logInByPasskey: 'token',
   changePassword: 'token',
   endSessions: 'token',
+  renewToken: 'token',
   getSelf: 'id',
   patchSelf: 'id',
   verifyPassword: 'valid',

@@ -99,6 +99,9 @@ export const accountDeclarations = {
     ok(users.tokenReply),
     { body: users.ownPasswordBody, refusals: ofOwnPassword },
   ),
+  renewToken: endpoint('A fresh token for one that is older than a day', ok(users.tokenReply), {
+    refusals: ['renewal_off', 'renewal_too_early'],
+  }),
   listSockets: endpoint('The own sockets that are open now', ok(socketsReply)),
   listSignIns: endpoint('The own sign-ins of the last 90 days', ok(users.signInsReply)),
   exportData: endpoint('Everything of the own account, as a ZIP archive', ok('archive'), {

@@ -71,6 +71,7 @@ export const endpointTable = {
   getUpload: identity('GET', '/api/uploads/:filename', 'anyone'),
   instanceInfo: identity('GET', '/api/instance/info', 'anyone'),
   endSessions: identity('POST', '/api/users/@me/sessions/end', 'bearer', seldom),
+  renewToken: identity('POST', '/api/users/@me/renew', 'bearer', { ...likeLogin, by: 'account' }),
   listSockets: sessionGateway('GET', '/api/users/@me/sockets', 'bearer'),
   listSignIns: identity('GET', '/api/users/@me/sign-ins', 'bearer'),
   exportData: identity('POST', '/api/users/@me/export', 'bearer', twiceADay),

@@ -168,6 +168,9 @@ export const settings = {
   }),
   ...inSection('accounts', {
     JWT_EXPIRES_IN: setting(accounts, variables.duration('30d'), { meaning: 'how long a token lives' }),
+    JWT_RENEW: setting(accounts, variables.flag(true), {
+      meaning: 'whether a token older than a day is renewed, so that a session lasts while it is used',
+    }),
     REGISTRATION_OPEN: setting(accounts, variables.flag(true), {
       meaning: 'whether strangers may register, until an admin decides',
     }),

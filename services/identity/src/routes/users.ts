@@ -2,10 +2,11 @@ import Router from '@koa/router'
 import { endpoints } from '@gatehouse/contracts'
 import { sanitizeUser } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
-import { answer, callerOf, requestIdOf, requireUser, type AppState } from '@gatehouse/service-kit'
+import { answer, callerOf, describeClient, requestIdOf, requireUser, type AppState } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
 import { changePassword } from '../operations/credentials/change-password.ts'
 import { endSessions } from '../operations/credentials/end-sessions.ts'
+import { renewToken } from '../operations/credentials/renew-token.ts'
 import { listSignIns } from '../operations/credentials/sign-ins.ts'
 import { verifyPassword } from '../operations/credentials/verify-password.ts'
 import { deleteAccount } from '../operations/deletion/delete-account.ts'
@@ -48,6 +49,10 @@ export function userRoutes(deps: Deps): Router<AppState> {
     return tokenReply(deps, await changePassword(deps, by(input, ctx)))
   })
   answer(router, endpoints.endSessions, async (input, ctx) => tokenReply(deps, await endSessions(deps, by(input, ctx))))
+  answer(router, endpoints.renewToken, async (_, ctx) => {
+    const client = describeClient(ctx.req, callerOf(ctx).address)
+    return tokenReply(deps, await renewToken(deps, { caller: requireUser(ctx), client }))
+  })
   answer(router, endpoints.listSignIns, (_, ctx) => listSignIns(deps, own(ctx)))
   answer(router, endpoints.readSecondFactor, (_, ctx) => readSecondFactor(deps, own(ctx)))
   answer(router, endpoints.beginSecondFactor, (input, ctx) => beginSecondFactor(deps, by(input, ctx)))

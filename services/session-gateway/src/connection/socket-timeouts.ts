@@ -1,11 +1,16 @@
+import { closures } from '@gatehouse/contracts'
 import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
 import { createTimeoutSet, type TimeoutSet } from '../timeout-set.ts'
-import { refuseHandshake, type HandshakeRefusal, type RefusalDeps } from './close-sockets.ts'
-import type { SessionSocket } from './session-socket.ts'
+import { closeSocket, refuseHandshake, type HandshakeRefusal, type RefusalDeps } from './close-sockets.ts'
+import { sendText } from './send-text.ts'
+import { encodeMessage, type SessionSocket } from './session-socket.ts'
 
-/** `handshakes`: from a verified token until `ready`. */
-export type SocketTimeouts = Record<'unauthenticated' | 'handshakes' | 'pings' | 'paused', TimeoutSet<SessionSocket>>
+/** `handshakes`: from a verified token until `ready`. `reauthentications`: from the demand for a newer token. */
+export type SocketTimeouts = Record<
+  'unauthenticated' | 'handshakes' | 'reauthentications' | 'pings' | 'paused',
+  TimeoutSet<SessionSocket>
+>
 
 type TimeoutDeps = Pick<OperationContext, 'timer' | 'timings' | 'clock'> & Omit<RefusalDeps, 'timeouts'>
 
@@ -16,11 +21,29 @@ export function createSocketTimeouts({ timer, timings, ...rest }: TimeoutDeps): 
     unauthenticated: createTimeoutSet(timings.authTimeoutMs, timer, refuse('authenticationTimeout')),
     // The client did not cause the delay.
     handshakes: createTimeoutSet(timings.handshakeLimitMs, timer, refuse('unavailable')),
+    reauthentications: createTimeoutSet(timings.authTimeoutMs, timer, (socket) => endUnrenewed(deps, socket)),
     pings: createTimeoutSet(timings.pingMs, timer, (socket) => pingOrTerminate(timeouts, socket)),
     paused: createTimeoutSet(policy.framePauseMs, timer, (socket) => resumeWithinLimit(deps, socket)),
   }
   const deps = { ...rest, timeouts }
   return timeouts
+}
+
+const reauthenticate = encodeMessage({ type: 'reauthenticate' })
+
+type DemandDeps = Pick<OperationContext, 'sessionMetrics'> & { timeouts: Pick<SocketTimeouts, 'reauthentications'> }
+
+/** The socket closes where no `auth` follows. Of several demands the first one's time counts. Contract: 6, auth once more. */
+export function demandToken(deps: DemandDeps, socket: SessionSocket): void {
+  const { reauthentications } = deps.timeouts
+  if (reauthentications.has(socket)) return
+  reauthentications.add(socket)
+  sendText(deps, socket, reauthenticate)
+}
+
+function endUnrenewed(deps: RefusalDeps, socket: SessionSocket): void {
+  closeSocket(deps, socket, closures.tokenRevoked)
+  deps.sessionMetrics.forcedDisconnects.inc({ reason: 'password_changed' })
 }
 
 /** Contract: 6, heartbeat. */

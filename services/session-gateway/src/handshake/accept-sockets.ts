@@ -23,8 +23,9 @@ import {
 import type { MessageForwarder } from '../upstreams/message-forwarder.ts'
 import type { UpstreamSet } from '../upstreams/upstream-set.ts'
 import { authenticate, type HandshakeDeps } from './handshake.ts'
+import { reauthenticate, type ReauthenticationDeps } from './reauthenticate.ts'
 
-type MessageDeps = Pick<OperationContext, 'clock' | 'sessionMetrics'> & {
+type MessageDeps = ReauthenticationDeps & {
   adminWatch: AdminWatch
   presenceWatch: PresenceWatch
   upstreams: Pick<UpstreamSet, 'ownerOf'>
@@ -134,6 +135,7 @@ function handleMessage(deps: MessageDeps, socket: AuthenticatedSocket, data: Buf
   user.bucket ??= createTokenBucket(now)
   if (!takeToken(user.bucket, now)) return sendText(deps, socket, encodeError('rate_limited', refOf(message)))
   if (message === malformed) return sendText(deps, socket, invalidJson)
+  if (type === 'auth') return void reauthenticate(deps, socket, message)
   if (type === 'watch' || type === 'unwatch') return watch(deps, socket, message)
   const upstream = deps.upstreams.ownerOf(type)
   if (upstream) return deps.forwarder.forward(socket, upstream, message as { type: string }, data)

@@ -102,7 +102,8 @@ async function admit(deps: HandshakeDeps, socket: AuthenticatedSocket): Promise<
   deps.sessionMetrics.handshakes.inc({ outcome: 'ready' })
 }
 
-const refusals: Record<Exclude<TokenStatus, 'live'>, HandshakeRefusal> = {
+/** Why an account takes no such token. */
+export const refusals: Record<Exclude<TokenStatus, 'live'>, HandshakeRefusal> = {
   missing: 'invalidToken',
   deleted: 'accountDeletedAtHandshake',
   revoked: 'tokenRevoked',

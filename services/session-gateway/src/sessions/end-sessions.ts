@@ -2,14 +2,21 @@ import type { Subscription } from '@gatehouse/bus'
 import { closures, deletedPresence, limits, sessionEndingEvents } from '@gatehouse/contracts'
 import { bigintArray, read, readAccountStates } from '@gatehouse/database'
 import { closeSocket, type RefusalDeps } from '../connection/close-sockets.ts'
+import { demandToken, type SocketTimeouts } from '../connection/socket-timeouts.ts'
 import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
-import { idsOf, isEndedBy, type LocalUser, type SessionEnding, type SessionRegistry } from './session-registry.ts'
+import { idsOf, isEndedBy } from './session-registry.ts'
+import type { AuthenticatedSocket, LocalUser, SessionEnding, SessionRegistry } from './session-registry.ts'
 
-export type EndingDeps = RefusalDeps & { presence: { forceOffline(user: LocalUser): void } }
+export type EndingDeps = RefusalDeps & {
+  timeouts: Pick<SocketTimeouts, 'reauthentications'>
+  presence: { forceOffline(user: LocalUser): void }
+}
 type AllDeps = EndingDeps & { sessions: SessionRegistry }
+const secondOf = (time: number | null | undefined) => Math.floor((time ?? 0) / 1000)
 
 export const sessionEndings = {
+  PasswordChanged: { closure: closures.tokenRevoked, reason: 'password_changed' },
   PasswordReset: { closure: closures.passwordReset, reason: 'password_reset' },
   SessionsEnded: { closure: closures.tokenRevoked, reason: 'sessions_ended' },
   UserSuspended: { closure: closures.accountSuspended, reason: 'account_suspended' },
@@ -25,16 +32,20 @@ export async function subscribeSessionEndings(
   return await deps.bus.subscribe(events, async ({ name, payload }) => {
     if (name === 'DeletedPresence') return onDeleted(payload.userId, payload.audience)
     const user = deps.sessions.find(payload.userId)
-    const second = name === 'UserDeleted' ? Infinity : Math.floor(payload.at / 1000)
-    if (user) endSessions(deps, user, { ...sessionEndings[name], second })
+    const second = name === 'UserDeleted' ? Infinity : secondOf(payload.at)
+    const exceptIat = name === 'PasswordChanged' ? payload.tokenIssuedAt : undefined
+    if (user) endSessions(deps, user, { ...sessionEndings[name], second, exceptIat })
     if (name === 'UserDeleted') onDeleted(payload.userId, payload.audience)
   })
 }
 
-/** Events may come late and out of order: the latest end counts. Tokens of its second and later ones stay. */
+/** Events may come late and out of order: the latest end counts. Tokens of its second and later ones stay. Contract: 6. */
 export function endSessions(deps: EndingDeps, user: LocalUser, ending: SessionEnding): void {
   if (!user.ending || user.ending.second <= ending.second) user.ending = ending
-  const ended = [...user.sockets].filter(({ session }) => isEndedBy(ending, session))
+  const older = [...user.sockets].filter(({ session }) => isEndedBy(ending, session))
+  const isExcepted = ({ phase, session: { iat } }: AuthenticatedSocket) => phase === 'ready' && iat === ending.exceptIat
+  for (const socket of older.filter(isExcepted)) demandToken(deps, socket)
+  const ended = older.filter((socket) => !isExcepted(socket))
   if (ended.length === user.sockets.size) deps.presence.forceOffline(user)
   for (const socket of ended) closeSocket(deps, socket, ending.closure)
   deps.sessionMetrics.forcedDisconnects.inc({ reason: ending.reason }, ended.length)
@@ -72,20 +83,29 @@ export async function sweepSessions(deps: AllDeps & Pick<OperationContext, 'orm'
 async function sweepBatch(deps: EndingDeps & Pick<OperationContext, 'orm'>, users: readonly LocalUser[]) {
   const em = deps.orm.em.fork()
   const states = new Map((await readAccountStates(em, idsOf(users))).map((state) => [state.userId, state]))
-  const secondOf = new Map<LocalUser, number>()
+  const endedIn = new Map<LocalUser, number>()
   const end = (user: LocalUser, name: keyof typeof sessionEndings, second: number) =>
     endSessions(deps, user, { ...sessionEndings[name], second })
   for (const user of users) {
     const state = states.get(user.id)
-    const second = Math.floor((state?.sessionsEndedAt ?? 0) / 1000)
-    if (!state || state.isDeleted) end(user, 'UserDeleted', Infinity)
-    else if ([...user.sockets].some(({ session }) => session.iat < second)) secondOf.set(user, second)
+    if (!state || state.isDeleted) {
+      end(user, 'UserDeleted', Infinity)
+      continue
+    }
+    const ended = secondOf(state.sessionsEndedAt)
+    const changed = secondOf(state.passwordChangedAt)
+    for (const socket of user.sockets) {
+      const { iat } = socket.session
+      if (iat < ended) endedIn.set(user, ended)
+      // The event, which may still come, says which session changed the password.
+      else if (iat < changed && socket.phase === 'ready') demandToken(deps, socket)
+    }
   }
-  if (secondOf.size === 0) return
+  if (endedIn.size === 0) return
   const sql = `select id::text as id, case when suspended_at is not null then 'UserSuspended'
     when sessions_ended_by_reset then 'PasswordReset' else 'SessionsEnded' end as name from users where id = any(?::bigint[])`
   type Row = { id: string; name: keyof typeof sessionEndings }
-  const rows = await read<Row>(em, sql, [bigintArray(idsOf([...secondOf.keys()]))])
+  const rows = await read<Row>(em, sql, [bigintArray(idsOf([...endedIn.keys()]))])
   const nameOf = new Map(rows.map(({ id, name }) => [id, name]))
-  for (const [user, second] of secondOf) end(user, nameOf.get(user.id) ?? 'SessionsEnded', second)
+  for (const [user, second] of endedIn) end(user, nameOf.get(user.id) ?? 'SessionsEnded', second)
 }

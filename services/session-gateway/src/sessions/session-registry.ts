@@ -4,8 +4,8 @@ import type { AccountState, Closure, SocketErrorCode, UpstreamCaller } from '@ga
 import type { SessionSocket } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
 
-/** Sessions whose token is of an earlier second end. */
-export type SessionEnding = { closure: Closure; reason: string; second: number }
+/** Sessions whose token is of an earlier second end. Sockets of the session of `exceptIat` may authenticate once more. */
+export type SessionEnding = { closure: Closure; reason: string; second: number; exceptIat?: number | undefined }
 
 /** The user may have no socket, with the end of the presence yet to be recorded. */
 export type LocalUser = {
@@ -21,7 +21,8 @@ export const idsOf = (users: readonly LocalUser[]) => users.map(({ id }) => id)
 /** `iat` and `exp` in seconds since the epoch. */
 export type Claims = { readonly iat: number; readonly exp: number }
 
-type Session = Claims & {
+/** Its claims are those of the newest token. */
+type Session = { -readonly [Name in keyof Claims]: Claims[Name] } & {
   readonly user: LocalUser
   /** Empty before `ready`. */
   id: string
@@ -105,7 +106,7 @@ export function refuseAdmin({ isAdmin, secondFactorDue = false }: AccountState):
   return secondFactorDue ? 'second_factor_setup_required' : undefined
 }
 
-export const isEndedBy = ({ second }: SessionEnding, { iat }: Claims): boolean => iat < second
+export const isEndedBy = ({ second }: SessionEnding, { iat }: Pick<Claims, 'iat'>): boolean => iat < second
 
 /** `at` in milliseconds. */
 type TokenBucket = { tokens: number; at: number }

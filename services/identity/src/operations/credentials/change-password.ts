@@ -22,7 +22,8 @@ export async function changePassword(deps: OperationContext & Pick<Deps, 'hasher
     refuseOutdated(before, user)
     const issuedAt = await revocationTime(deps, em, { user, caller })
     user.changePassword(passwordHash, issuedAt)
-    const state = await recordAccountEvent(em, deps, passwordChanged, { user, at: issuedAt, requestId })
+    const facts = { user, at: issuedAt, tokenIssuedAt: caller.tokenIssuedAt, requestId }
+    const state = await recordAccountEvent(em, deps, passwordChanged, facts)
     return { user, issuedAt, state }
   })
   await deps.afterCommit.invalidateCache(state)

@@ -76,6 +76,7 @@ const methods: Record<SignIns[number]['method'], Text> = {
   home: 'Password of the home instance',
   recovery: 'Recovery link',
   registration: 'Registration',
+  renewal: 'Session renewed',
 }
 const shownFirst = 5
 
