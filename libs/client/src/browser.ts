@@ -13,6 +13,13 @@ export function createBrowserClient<App extends LiveTypes = AnyLive>(
       addEventListener('storage', listener)
       return () => removeEventListener('storage', listener)
     },
+    watchActivity: (active) => {
+      const events = ['pointerdown', 'keydown']
+      const listener = () => active()
+      for (const event of events) addEventListener(event, listener, { passive: true })
+      return () => events.forEach((event) => removeEventListener(event, listener))
+    },
+    runAlone,
     ...overrides,
   })
   const reconnect = () => {
@@ -28,6 +35,13 @@ export function createBrowserClient<App extends LiveTypes = AnyLive>(
       client.close()
     },
   }
+}
+
+/** Insecure origins have no locks: their tabs may renew the session that they share more than once. */
+async function runAlone(run: () => Promise<void>): Promise<void> {
+  const { locks } = navigator as Partial<Pick<Navigator, 'locks'>>
+  if (!locks) return await run()
+  await locks.request('gatehouse-renewal', { ifAvailable: true }, (lock) => (lock ? run() : undefined))
 }
 
 /** In memory if the storage is forbidden or full. */

@@ -12,10 +12,11 @@ import { createIdentity, type Identity } from './identity/identity.ts'
 import { isReady, isSecurityNotice, tokenRefused, type AnyLive, type LiveTypes } from './live/frames.ts'
 import { createLiveConnection, type LiveConnection, type LiveDeps } from './live/live-connection.ts'
 import { memoryStorage, systemClock, systemJitter, type ClientClock, type Fetch, type Jitter } from './platform.ts'
-import type { KeyValueStorage, OpenSocket, Socket, WatchStorage } from './platform.ts'
+import type { KeyValueStorage, OpenSocket, RunAlone, Socket, WatchActivity, WatchStorage } from './platform.ts'
 import { completeRegistration } from './registration/registration-flow.ts'
 import type { RegistrationInput, RegistrationOutcome } from './registration/registration-flow.ts'
-import { createPasswordChange, createSession, createUserScopedStores } from './session/session.ts'
+import { createRenewals, type RenewableSession } from './session/renewal.ts'
+import { createSession, createTokenChanges, createUserScopedStores } from './session/session.ts'
 import type { Session, SessionEnd, UserScopedStores } from './session/session.ts'
 
 export type ClientOptions = {
@@ -30,6 +31,10 @@ export type ClientOptions = {
   jitter?: Jitter
   /** Without it, tabs do not share session changes. */
   watchStorage?: WatchStorage
+  /** A session is renewed while its person is active. Left out, as for programs: it always is. */
+  watchActivity?: WatchActivity
+  /** Without it, each tab renews the session that they share. */
+  runAlone?: RunAlone
 }
 
 export type Client<App extends LiveTypes = AnyLive> = Api & {
@@ -71,7 +76,7 @@ const accountDeleted: SessionEnd = { reason: 'account_deleted', message: 'Your a
 export function createClient<App extends LiveTypes = AnyLive>(options: ClientOptions): Client<App> {
   const { origin, storage = memoryStorage(), clock = systemClock, jitter = systemJitter } = options
   const { fetch = globalThis.fetch.bind(globalThis), openSocket = (url) => new WebSocket(url) as Socket } = options
-  const passwordChange = createPasswordChange()
+  const tokenChanges = createTokenChanges()
   const apiAt = (at: Omit<ApiOptions, 'fetch' | 'clock' | 'jitter'>) => createApi({ fetch, clock, jitter, ...at })
   const liveAt = (at: Pick<LiveDeps, 'origin' | 'token' | 'onRefused'>) =>
     createLiveConnection({ openSocket, clock, jitter, ...at })
@@ -92,13 +97,24 @@ export function createClient<App extends LiveTypes = AnyLive>(options: ClientOpt
   const token = () => session.getSnapshot().token
   /** A password change revokes the old token early. */
   const invalidate = (refused: string, end: SessionEnd) =>
-    passwordChange.afterwards(() => session.invalidateToken(refused, end)) ?? false
+    tokenChanges.afterwards(() => session.invalidateToken(refused, end)) ?? false
   const api = apiAt({ origin, token, onTokenRefused: (refused) => void invalidate(refused, tokenRefused) })
   const live = liveAt({ origin, token, onRefused: invalidate })
+  const renewals = createRenewals({ clock, runAlone: options.runAlone ?? ((run) => run()) })
+  const ownSession: RenewableSession = {
+    readToken: () => {
+      tokenChanges.afterwards(session.readStorage)
+      return token()
+    },
+    renew: async () => void (await replaceToken(() => api.call('renewToken'))),
+  }
   live.onEvent((event) => {
     if (isReady(event)) {
       selfIds.add(event.user.id)
       session.setUser(event.user)
+      renewals.connected(ownSession, event.serverTime)
+    } else if (event.type === 'pong' && !options.watchActivity) {
+      renewals.active()
     } else if (isSecurityNotice(event) && /_(on|off)$/.test(event.what)) {
       const { user } = session.getSnapshot()
       if (user) session.setUser({ ...user, secondFactor: event.what === 'second_factor_on' })
@@ -106,7 +122,7 @@ export function createClient<App extends LiveTypes = AnyLive>(options: ClientOpt
   })
 
   const remotes = createRemoteList(storage)
-  const sessions = createRemoteSessions({ remotes, selfIds, createLive: liveAt, createRemoteApi: apiAt })
+  const sessions = createRemoteSessions({ remotes, selfIds, renewals, createLive: liveAt, createRemoteApi: apiAt })
   const connections = createConnections({ homeApi: api, remotes, sessions, session, createRemoteApi: apiAt })
   const verifyPassword = async (password: string, options?: CallOptions) => {
     const { user } = session.getSnapshot()
@@ -119,17 +135,19 @@ export function createClient<App extends LiveTypes = AnyLive>(options: ClientOpt
   userScopedStores.register({ reset: live.close })
   const unsubscribe = session.subscribe(() => {
     const { user } = session.getSnapshot()
-    if (token() && user) live.open()
-    else live.close()
+    if (!token() || !user) return live.close()
+    live.open()
+    live.authenticate()
   })
+  const stopActivity = options.watchActivity?.(renewals.active)
   const stopWatching = options.watchStorage?.(() => {
-    passwordChange.afterwards(session.readStorage)
+    tokenChanges.afterwards(session.readStorage)
     void connections.readStorage()
   })
 
   const apiWithToken = (fixed: string) => apiAt({ origin, token: () => fixed })
   const replaceToken = (request: () => Promise<{ token: string }>) =>
-    passwordChange.run(async () => {
+    tokenChanges.run(async () => {
       const before = token()
       return session.replaceToken((await request()).token, before)
     })
@@ -193,6 +211,7 @@ export function createClient<App extends LiveTypes = AnyLive>(options: ClientOpt
     close: () => {
       unsubscribe()
       stopWatching?.()
+      stopActivity?.()
       session.close()
       live.close()
       passwordPropagation.cancelAll()

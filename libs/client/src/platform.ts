@@ -27,6 +27,12 @@ export type OpenSocket = (url: string) => Socket
 /** For changes in other tabs. Returns the stop function. */
 export type WatchStorage = (changed: (key: string | null) => void) => () => void
 
+/** Tells when the person does something. Returns the stop function. */
+export type WatchActivity = (active: () => void) => () => void
+
+/** For what one tab does for all: runs nothing while another one is at it. */
+export type RunAlone = (run: () => Promise<void>) => Promise<void>
+
 /** From 0 up to, not including, 1. */
 export type Jitter = () => number
 

@@ -26,8 +26,8 @@ export function buildUser(overrides: Partial<User> = {}): User {
 }
 
 /** A token in the form of a JWT; `mark` distinguishes the tokens of one user. */
-export function buildToken(userId = '1', mark = 'a'): string {
-  return `h.${btoa(JSON.stringify({ userId, mark })).replaceAll('=', '')}.s`
+export function buildToken(userId = '1', mark = 'a', times: { iat?: number; exp?: number } = {}): string {
+  return `h.${btoa(JSON.stringify({ userId, mark, ...times })).replaceAll('=', '')}.s`
 }
 
 export function buildReady(overrides: Partial<ReadyEvent> = {}): ReadyEvent {

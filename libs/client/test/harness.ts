@@ -1,4 +1,4 @@
-import { createClient } from '../src/client.ts'
+import { createClient, type ClientOptions } from '../src/client.ts'
 import type { KeyValueStorage } from '../src/platform.ts'
 import { buildToken, buildUser } from './builders.ts'
 import { createFakeClock } from './fake-clock.ts'
@@ -21,7 +21,7 @@ export function createFakeStorage(): FakeStorage {
 }
 
 /** A client of `home` on a fake platform; `storage` can be that of another tab. */
-export function buildClient(storage: FakeStorage = createFakeStorage()) {
+export function buildClient(storage: FakeStorage = createFakeStorage(), more: Partial<ClientOptions> = {}) {
   const clock = createFakeClock()
   const network = createFakeNetwork()
   const sockets = createFakeSockets()
@@ -37,6 +37,7 @@ export function buildClient(storage: FakeStorage = createFakeStorage()) {
       notifyStorageChange = changed
       return () => undefined
     },
+    ...more,
   })
   return { client, storage, clock, network, sockets, otherTabChanged: (key: string | null) => notifyStorageChange(key) }
 }

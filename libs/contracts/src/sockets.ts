@@ -124,7 +124,7 @@ export type SocketErrorMessage = z.infer<typeof socketErrorMessage>
 export const clientMessages = [authMessage, pingMessage, watchMessage, unwatchMessage] as const
 export const serverMessages = [
   ...[readyMessage, readyPartMessage, presenceMessage, presencesMessage, userUpdatedMessage],
-  ...[reauthenticateMessage, authenticatedMessage, adminChangedMessage, securityNoticeMessage],
+  ...[adminChangedMessage, reauthenticateMessage, authenticatedMessage, securityNoticeMessage],
   ...[replyMessage, pongMessage, socketErrorMessage],
 ] as const
 

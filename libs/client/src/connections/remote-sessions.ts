@@ -4,6 +4,7 @@ import type { SignedIn } from '../api/records.ts'
 import type { SelfIds } from '../identity/identity.ts'
 import { isReady } from '../live/frames.ts'
 import type { LiveConnection, LiveDeps } from '../live/live-connection.ts'
+import type { RenewableSession, Renewals } from '../session/renewal.ts'
 import { stateAfter, type RemoteList } from './remotes.ts'
 
 export type CreateRemoteApi = (options: Pick<ApiOptions, 'origin' | 'token' | 'onTokenRefused'>) => Api
@@ -17,11 +18,12 @@ export type RemoteSessions = ReturnType<typeof createRemoteSessions>
 export function createRemoteSessions(deps: {
   remotes: RemoteList
   selfIds: SelfIds
+  renewals: Renewals
   createRemoteApi: CreateRemoteApi
   createLive: (live: Pick<LiveDeps, 'origin' | 'token' | 'onRefused'>) => LiveConnection
 }) {
   const { remotes } = deps
-  const connections = new Map<string, LiveConnection>()
+  const connections = new Map<string, { live: LiveConnection; session: RenewableSession }>()
 
   const tokenFor = (origin: string) => remotes.find(origin)?.token ?? null
   const createLive = (origin: string) => {
@@ -34,23 +36,35 @@ export function createRemoteSessions(deps: {
         return true
       },
     })
+    const session: RenewableSession = { readToken: () => tokenFor(origin), renew: () => renew(origin) }
     live.onEvent((event) => {
       if (!isReady(event)) return
       deps.selfIds.add(event.user.id)
+      deps.renewals.connected(session, event.serverTime)
       remotes.change(origin, { state: 'connected', user: event.user, error: null })
     })
     live.subscribe(() => {
       const online = live.getSnapshot().phase === 'ready'
       if (remotes.find(origin)?.online !== online) remotes.change(origin, { online })
     })
-    connections.set(origin, live)
+    connections.set(origin, { live, session })
     return live
   }
-  const open = (origin: string) => (connections.get(origin) ?? createLive(origin)).open()
+  const open = (origin: string) => (connections.get(origin)?.live ?? createLive(origin)).open()
   const close = (origin: string) => {
-    connections.get(origin)?.close()
+    const connection = connections.get(origin)
     connections.delete(origin)
+    if (!connection) return
+    deps.renewals.forget(connection.session)
+    connection.live.close()
   }
+  /** A change of the password meanwhile has revoked what this brings. */
+  const renew = async (origin: string) => {
+    const before = tokenFor(origin)
+    const { token } = await apiFor(origin).call('renewToken')
+    if (before !== null && tokenFor(origin) === before) remotes.change(origin, { token })
+  }
+  remotes.subscribe(() => connections.forEach(({ live }) => live.authenticate()))
   const apiFor = (origin: string) =>
     deps.createRemoteApi({
       origin,

@@ -272,27 +272,74 @@ describe('the live connection', () => {
     expect(client.session.getSnapshot().user?.id).to.equal('1')
   })
 
-  it('reconnects with the newer token when a message is refused after an own password change', async () => {
-    const { client, clock, network, sockets } = buildLive()
-    network.answer('POST https://home.example/api/users/@me/change-password', { body: { token: 'fresh' } })
-    sockets.last().serverSends(buildReady())
-    await client.changePassword({ currentPassword: 'a', newPassword: 'b' })
+  describe('after a change of the own password', () => {
+    const fresh = { type: 'auth', token: 'fresh' }
+    async function changePassword() {
+      const built = buildLive()
+      built.network.answer('POST https://home.example/api/users/@me/change-password', { body: { token: 'fresh' } })
+      built.sockets.last().serverSends(buildReady())
+      await built.client.changePassword({ currentPassword: 'a', newPassword: 'b' })
+      return { ...built, socket: built.sockets.last() }
+    }
 
-    sockets.last().serverSends({ type: 'error', code: 'token_revoked', requestType: 'chat.say' })
-    await clock.advance(500)
-    sockets.last().serverAccepts()
+    it('gives its socket the new token, and keeps it', async () => {
+      const { client, sockets, socket } = await changePassword()
 
-    expect(sockets.opened).to.have.length(2)
-    expect(sockets.last().sent).to.deep.equal([{ type: 'auth', token: 'fresh' }])
-  })
+      socket.serverSends({ type: 'reauthenticate' })
+      socket.serverSends({ type: 'authenticated' })
 
-  it('keeps its socket after an own password change', async () => {
-    const { client, network, sockets } = buildLive()
-    network.answer('POST https://home.example/api/users/@me/change-password', { body: { token: 'fresh' } })
+      expect(socket.sent.filter(({ token }) => token === 'fresh')).to.deep.equal([fresh])
+      expect([sockets.opened.length, socket.closed]).to.deep.equal([1, false])
+      expect(client.live.getSnapshot().phase).to.equal('ready')
+    })
 
-    await client.changePassword({ currentPassword: 'a', newPassword: 'b' })
+    it('waits with what is refused on the way, and watches again', async () => {
+      const { client, sockets, socket } = await changePassword()
+      const changes: unknown[] = []
+      client.live.watchAdmin((change) => changes.push(change))
 
-    expect(sockets.opened).to.have.length(1)
-    expect(sockets.last().closed).to.equal(false)
+      socket.serverSends({ type: 'error', code: 'token_revoked', requestType: 'watch' })
+      expect([sockets.opened.length, socket.closed, changes]).to.deep.equal([1, false, []])
+      socket.serverSends({ type: 'authenticated' })
+
+      expect(socket.sent.filter(({ type }) => type === 'watch')).to.have.length(2)
+      expect(changes).to.deep.equal([null])
+    })
+
+    it('connects anew where the socket closes meanwhile, and ends no session by it', async () => {
+      const { client, clock, sockets, socket } = await changePassword()
+
+      socket.serverCloses(4004)
+      await clock.advance(500)
+      sockets.last().serverAccepts()
+
+      expect(client.session.getSnapshot().token).to.equal('fresh')
+      expect(sockets.last().sent).to.deep.equal([fresh])
+      sockets.last().serverCloses(4004)
+      expect(client.session.getSnapshot()).to.deep.include({ token: null })
+    })
+
+    it('connects anew to a server that takes a token in the handshake only', async () => {
+      const { clock, sockets, socket } = await changePassword()
+
+      socket.serverSends({ type: 'error', code: 'unknown_message_type', about: 'auth' })
+      await clock.advance(500)
+      sockets.last().serverAccepts()
+
+      expect(sockets.opened).to.have.length(2)
+      expect(sockets.last().sent).to.deep.equal([fresh])
+    })
+
+    it('gives the new token at `ready` where it came during the handshake', async () => {
+      const { client, network, sockets } = buildLive()
+      network.answer('POST https://home.example/api/users/@me/change-password', { body: { token: 'fresh' } })
+      await client.changePassword({ currentPassword: 'a', newPassword: 'b' })
+      expect(sockets.last().sent.filter(({ token }) => token === 'fresh')).to.deep.equal([])
+
+      sockets.last().serverSends(buildReady())
+
+      expect(sockets.opened).to.have.length(1)
+      expect(sockets.last().sent.at(-1)).to.deep.equal(fresh)
+    })
   })
 })

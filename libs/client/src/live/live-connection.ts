@@ -22,6 +22,8 @@ export type LiveConnection<App extends LiveTypes = AnyLive> = Store<LiveState> &
   open(): void
   close(): void
   retryNow(): void
+  /** Gives the open socket the newest token, where it has an earlier one. Contract: 6, auth once more. */
+  authenticate(): void
   /**
    * To the upstream of this type. Gives its reply, or throws LiveError with a code, after 10 s `no_answer`. It is sent once:
    * repeat what may be repeated.
@@ -70,6 +72,10 @@ export function createLiveConnection(deps: LiveDeps): LiveConnection {
   let refs = 0
   let isOpen = false
   let socket: Socket | null = null
+  /** The newest token that the socket was given. */
+  let presented = ''
+  /** The answer to a later `auth` is missing. */
+  let isRenewing = false
   let attempt = 0
   let hasBeenReady = false
   let timer: unknown
@@ -88,14 +94,16 @@ export function createLiveConnection(deps: LiveDeps): LiveConnection {
   const disconnect = () => {
     const closing = socket
     socket = null
+    isRenewing = false
     clock.clearTimeout(timer)
     closing?.close()
     for (const settle of [...waiting.values()]) settle(new LiveError('disconnected'))
   }
-  const onDisconnected = (token: string, code: number) => {
+  const onDisconnected = (code: number) => {
+    // Which of two tokens a close refuses, the next handshake tells.
+    const end = isRenewing ? null : findSessionEnd(code)
     disconnect()
-    const end = findSessionEnd(code)
-    if (end && deps.onRefused(token, end)) return close()
+    if (end && deps.onRefused(presented, end)) return close()
     if (!isOpen) return
     if (code === closeCodes.tooManyConnections) return change({ phase: 'waiting', retryAt: null, sessionId: null })
     const delay = reconnectDelayMs(attempt, deps.jitter())
@@ -106,61 +114,82 @@ export function createLiveConnection(deps: LiveDeps): LiveConnection {
   const connect = () => {
     const token = deps.token()
     if (!token) return close()
+    presented = token
     change({ phase: 'connecting', retryAt: null })
     let opened: Socket
     try {
       opened = deps.openSocket(`${deps.origin.replace(/^http/, 'ws')}/ws`)
     } catch {
-      return onDisconnected(token, abnormalClosure)
+      return onDisconnected(abnormalClosure)
     }
     socket = opened
     // The code of a failed upgrade, or of a server that is none of ours, says nothing of the session.
     let isOwn = false
     opened.onopen = () => opened.send(JSON.stringify({ type: 'auth', token }))
     opened.onclose = ({ code }) => {
-      if (socket === opened) onDisconnected(token, isOwn ? code : abnormalClosure)
+      if (socket === opened) onDisconnected(isOwn ? code : abnormalClosure)
     }
     opened.onmessage = ({ data }) => {
       const event = socket === opened ? readFrame(data) : null
       if (!event) return
       isOwn = true
-      receive(event, opened, token)
+      receive(event, opened)
     }
-    after(readyTimeoutMs, () => onDisconnected(token, abnormalClosure))
+    after(readyTimeoutMs, () => onDisconnected(abnormalClosure))
   }
   /** Scripts in a browser do not see protocol pings, so it sends its own. */
-  const schedulePing = (opened: Socket, token: string) => {
+  const schedulePing = (opened: Socket) => {
     after(pingIntervalMs, () => {
       opened.send(JSON.stringify({ type: 'ping' }))
-      after(pongTimeoutMs, () => onDisconnected(token, abnormalClosure))
+      after(pongTimeoutMs, () => onDisconnected(abnormalClosure))
     })
   }
-  const receive = (event: OtherEvent, opened: Socket, token: string) => {
+  const receive = (event: OtherEvent, opened: Socket) => {
     if (isReady(event)) {
       const { sessionId, instance, presences } = event
       change({ phase: 'ready', retryAt: null, sessionId, instance, presences })
-      schedulePing(opened, token)
+      schedulePing(opened)
       if (watchers.size) sendWhenReady('watch')
       if (hasBeenReady) tellWatchers(null)
       hasBeenReady = true
+      // The token may have changed during the handshake.
+      authenticate()
     }
+    if (event.type === 'authenticated') onAuthenticated()
     if (event.type === 'admin_changed') tellWatchers(event as AdminChange)
     if (isPresenceUpdate(event))
       change({ presences: { ...state.getSnapshot().presences, [event.userId]: event.status } })
     if (event.type === 'pong') {
       attempt = 0 // not at `ready`: the backoff must still grow for a server that fails right after each handshake
-      schedulePing(opened, token)
+      schedulePing(opened)
     }
     const { type, ref, reply, code, message } = event
     const settle = waiting.get(ref as string)
     if (type === 'reply') settle?.(reply as object)
     if (type === 'error') settle?.(new LiveError(code as string, message as string))
     for (const listener of [...listeners]) listener(event)
-    if (event.type === 'error' && socket === opened) onError(event, token)
+    if (event.type === 'error' && socket === opened) onError(event)
   }
-  const onError = ({ code, requestType }: OtherEvent, token: string) => {
-    // A change of the own password closes no socket, but revokes its token.
-    if (code === 'token_revoked') onDisconnected(token, closeCodes.tokenRevoked)
+  const authenticate = (): boolean => {
+    const token = deps.token()
+    if (!token || token === presented || state.getSnapshot().phase !== 'ready') return false
+    presented = token
+    isRenewing = true
+    socket?.send(JSON.stringify({ type: 'auth', token }))
+    return true
+  }
+  /** A revoked token ends a watch. */
+  const onAuthenticated = () => {
+    isRenewing = false
+    if (!watchers.size) return
+    sendWhenReady('watch')
+    tellWatchers(null)
+  }
+  const onError = ({ code, requestType, about }: OtherEvent) => {
+    if (code === 'token_revoked' && !isRenewing && !authenticate()) onDisconnected(closeCodes.tokenRevoked)
+    // Servers before 0.4.0 take a token in the handshake only.
+    const isUntaken = code === 'unknown_message_type' && about === 'auth'
+    if (isUntaken || (code === 'service_unavailable' && requestType === 'auth')) onDisconnected(abnormalClosure)
     if (code !== 'service_unavailable' || requestType !== 'watch') return
     clock.setTimeout(() => (watchers.size ? sendWhenReady('watch') : undefined), watchRetryMs)
   }
@@ -198,6 +227,7 @@ export function createLiveConnection(deps: LiveDeps): LiveConnection {
       connect()
     },
     close,
+    authenticate: () => void authenticate(),
     retryNow: () => {
       if (state.getSnapshot().phase === 'waiting') connect()
     },

@@ -5,6 +5,7 @@ import type { SelfIds } from '../identity/identity.ts'
 import type { ClientClock, Jitter, KeyValueStorage } from '../platform.ts'
 import { addTo, createStore } from '../store.ts'
 import { reconnectDelayMs, wait } from '../wait.ts'
+import { readClaims } from './claims.ts'
 
 export const tokenKey = 'service_token'
 
@@ -70,7 +71,7 @@ export function createSession(deps: {
   }
   const takeOverToken = (token: string) => {
     const { user } = store.getSnapshot()
-    if (user && userIdOf(token) === user.id) return change({ token })
+    if (user && readClaims(token)?.userId === user.id) return change({ token })
     reset({ ...noSession, token })
     void loadUser()
   }
@@ -140,9 +141,13 @@ export function createSession(deps: {
       storage.removeItem(tokenKey)
       reset({ ...noSession, ended: loggedOut })
     },
-    /** False, and nothing changes, where `before` is no longer the token: a logout or another login came first. */
+    /**
+     * False, and nothing changes, where `before` is no longer the token: a logout or another login came first. A token that another
+     * tab renewed meanwhile is replaced.
+     */
     replaceToken: (token: string, before = store.getSnapshot().token): boolean => {
-      if (store.getSnapshot().token !== before || storage.getItem(tokenKey) !== before) return false
+      const stored = storage.getItem(tokenKey)
+      if (store.getSnapshot().token !== before || (stored !== before && !isRenewal(stored, token))) return false
       storage.setItem(tokenKey, token)
       change({ token })
       return true
@@ -169,15 +174,10 @@ function isRefusal(error: unknown): boolean {
   return error instanceof ApiError && [401, 403, 404].includes(error.status)
 }
 
-/** Null: unreadable. Not verified: it only tells users apart. */
-function userIdOf(token: string): string | null {
-  try {
-    const payload = (token.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/')
-    const { userId } = JSON.parse(atob(payload)) as { userId?: unknown }
-    return typeof userId === 'string' ? userId : null
-  } catch {
-    return null
-  }
+/** Whether the stored token is an earlier one of the same user. */
+function isRenewal(stored: string | null, token: string): boolean {
+  const [earlier, later] = [readClaims(stored), readClaims(token)]
+  return earlier?.userId !== undefined && earlier.userId === later?.userId && (earlier.iat ?? 0) <= (later.iat ?? 0)
 }
 
 export type UserScopedStores = ReturnType<typeof createUserScopedStores>
@@ -190,15 +190,18 @@ export function createUserScopedStores() {
   }
 }
 
-/** The server revokes the old token early: refusals of it must wait. */
-export function createPasswordChange() {
+/** Acts that replace the token, one after the other. The server revokes the old one early: refusals of it must wait. */
+export function createTokenChanges() {
   let running = 0
+  let last: Promise<unknown> = Promise.resolve()
   const deferred: (() => void)[] = []
   return {
     run: async <T>(change: () => Promise<T>): Promise<T> => {
       running += 1
+      const turn = last.then(change)
+      last = turn.catch(() => undefined)
       try {
-        return await change()
+        return await turn
       } finally {
         running -= 1
         if (!running) deferred.splice(0).forEach((action) => action())
