@@ -109,17 +109,24 @@ describe('journeys through an account in the browser', function () {
     await Promise.all([page.context().close(), other.context().close()])
   })
 
-  it('offers to disconnect what is open elsewhere after a change of the password', async () => {
+  it('logs out everywhere else, at once, by a change of the password, and stays connected in the own tabs', async () => {
     const page = await registered('joan')
     const other = await loggedIn('joan')
-    await actions.waitForText(other, 'Online')
+    const sibling = await page.context().newPage()
+    await sibling.goto(page.url())
+    for (const each of [page, other, sibling]) await actions.waitForText(each, 'Online')
+    const sockets: unknown[] = []
+    for (const own of [page, sibling]) own.on('websocket', (socket) => sockets.push(socket))
     await actions.changePassword(page, password, 'another password')
-    expect(await page.locator('.toast__message').count(), 'nothing covers the button').to.equal(0)
-
-    await actions.click(page, 'Disconnect them now')
 
     await other.waitForURL('**/login**')
-    await actions.waitForText(page, 'You are logged out everywhere else.')
+    await actions.waitForText(other, 'Your session has ended. Please log in again.')
+    await actions.openSettings(page, 'sessions')
+    const open = page.getByRole('region', { name: 'Where you are logged in' }).getByRole('listitem')
+    await eventually('the sockets of both tabs', async () => (await open.count()) === 2)
+    expect(sockets, 'sockets that were opened anew').to.deep.equal([])
+    await actions.openSettings(sibling, 'sessions')
+    expect(await actions.pathAfterReload(sibling)).to.equal('/settings/sessions')
     await Promise.all([page.context().close(), other.context().close()])
   })
 

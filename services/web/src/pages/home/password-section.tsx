@@ -1,29 +1,18 @@
 import type { User } from '@gatehouse/client'
-import { useState } from 'react'
-import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
-import { MutationButton, MutationError, SubmitButton } from '../../components/error-message.tsx'
+import { MutationError, SubmitButton } from '../../components/error-message.tsx'
 import { Form } from '../../components/field.tsx'
 import { formatDateTime, hostOf } from '../../components/format.ts'
 import { useNewPassword } from '../../components/new-password.tsx'
-import { Notice } from '../../components/status.tsx'
 import { useAppContext, useClient, useMutation, useStore, useToast } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 import { usePassword } from './use-password.tsx'
 
-/** What is open elsewhere stays open after a change. Contract: 3. */
 export function PasswordSection({ user }: { user: User }) {
-  const [changedTo, setChangedTo] = useState<string | null>(null)
   const remotes = useStore(useClient().connections)
   const sharing = user.homeInstance ? [] : remotes.filter(({ token, ownPassword }) => token && !ownPassword)
   return (
-    <Card
-      title={t('Password')}
-      text="Changing your password ends every other login. What is open elsewhere notices when it next asks for something."
-    >
-      <div role="status">
-        {changedTo !== null && <CloseOthers password={changedTo} onDone={() => setChangedTo(null)} />}
-      </div>
+    <Card title={t('Password')} text="Changing your password logs you out everywhere else.">
       {user.passwordChangedAt && (
         <p className="small muted">
           {t('Last changed, or all sessions ended: {date}', { date: formatDateTime(user.passwordChangedAt) })}
@@ -36,33 +25,13 @@ export function PasswordSection({ user }: { user: User }) {
           })}
         </p>
       )}
-      <PasswordForm user={user} onChanged={setChangedTo} />
+      <PasswordForm user={user} />
     </Card>
   )
 }
 
-function CloseOthers({ password, onDone }: { password: string; onDone: () => void }) {
-  const mutation = useMutation()
-  const close = async () => {
-    const done = t('You are logged out everywhere else.')
-    if (await mutation.run((_, client) => client.endSessions(password), done)) onDone()
-  }
-  return (
-    <Notice
-      tone="good"
-      text="Your password was changed. A page that is open elsewhere stays connected until it next asks for something."
-    >
-      <div className="button-row">
-        <MutationButton mutation={mutation} size="small" text="Disconnect them now" onClick={() => void close()} />
-        <Button size="small" variant="plain" text="Leave them" onClick={onDone} />
-      </div>
-      {mutation.error && <MutationError mutation={mutation} />}
-    </Notice>
-  )
-}
-
 /** A federated account needs no current password. Contract: 3. */
-export function PasswordForm({ user, onChanged }: { user: User; onChanged?: (password: string) => void }) {
+export function PasswordForm({ user }: { user: User }) {
   const { client, now } = useAppContext()
   const showToast = useToast()
   const isLocal = user.homeInstance === null
@@ -83,8 +52,7 @@ export function PasswordForm({ user, onChanged }: { user: User; onChanged?: (pas
     next.reset()
     const self = client.session.getSnapshot().user
     if (self) client.session.setUser({ ...self, passwordChangeRequired: false, passwordChangedAt: now() })
-    if (onChanged) onChanged(next.value)
-    else showToast(t('Your password was changed.'))
+    showToast(t('Your password was changed. You are logged out everywhere else.'))
     return true
   }
   return (
