@@ -1,13 +1,15 @@
 import { callApi } from '../api.ts'
 import { accountPassword, type Account } from './accounts.ts'
 
-/** Behind a proxy, so that each account has an address and limits of its own. */
-const headersOf = ({ id }: Account) => ({ 'x-forwarded-for': `10.${Number(id) & 255}.${(Number(id) >> 8) & 255}.7` })
+/** Behind a proxy, so that each account has networks and limits of its own. */
+const headersOf = ({ id }: Account, nth = 7) => ({
+  'x-forwarded-for': `10.${Number(id) & 255}.${(Number(id) >> 8) & 255}.${nth & 255}`,
+})
 
-/** A token of now. Undefined where the login is not answered. */
-export async function logIn(account: Account, gateway: string): Promise<string | undefined> {
+/** A token of now, for the `nth` device. Undefined where the login is not answered, or is refused. */
+export async function logIn(account: Account, gateway: string, nth?: number): Promise<string | undefined> {
   const body = { username: account.username, password: accountPassword }
-  const options = { body, headers: headersOf(account) }
+  const options = { body, headers: headersOf(account, nth) }
   return await callApi(gateway, 'POST /api/auth/login', options).then(
     ({ status, body: { token } }) => (status === 200 ? token : undefined),
     () => undefined,
@@ -16,7 +18,7 @@ export async function logIn(account: Account, gateway: string): Promise<string |
 
 export type Revocation = { kind: string; send(gateway: string): Promise<{ status: number }> }
 
-/** The ways to revoke an account's tokens; of a local account only those that need no password of its own. */
+/** The ways to revoke an account's tokens. After those of a local one its password lets nobody in. */
 export function revocationsOf(account: Account, admin: Account): Revocation[] {
   const { id, username, token, isFederated } = account
   const headers = headersOf(account)
@@ -25,16 +27,22 @@ export function revocationsOf(account: Account, admin: Account): Revocation[] {
     send: (gateway) => callApi(gateway, request, { ...options, headers }),
   })
   const removal = call('deletion by an admin', `DELETE /api/admin/users/${id}`, { token: admin.token })
+  const newPassword = 'another horse battery'
   if (!isFederated) {
+    const passwords = { currentPassword: accountPassword, newPassword }
     return [
       removal,
-      removal,
+      call('password change', 'POST /api/users/@me/change-password', { token, body: passwords }),
       call('suspension', `POST /api/admin/users/${id}/suspend`, { token: admin.token, body: { reason: 'spam' } }),
       call('reset by an admin', `POST /api/admin/users/${id}/reset-password`, { token: admin.token }),
     ]
   }
-  const body = { newPassword: 'correct horse battery' }
   const deletion = call('deletion', 'DELETE /api/users/@me', { token, body: { username, password: '' } })
   const ending = call('sessions ended', 'POST /api/users/@me/sessions/end', { token, body: {} })
-  return [removal, deletion, ending, call('password change', 'POST /api/users/@me/change-password', { token, body })]
+  return [
+    removal,
+    deletion,
+    ending,
+    call('password change', 'POST /api/users/@me/change-password', { token, body: { newPassword } }),
+  ]
 }

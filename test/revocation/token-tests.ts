@@ -4,12 +4,15 @@ import { formatTokenRun, runTokenRevocations, type TokenSize } from './tokens.ts
 /** Registers the test of one run of this size. */
 export function testTokens(size: TokenSize): void {
   it(`on every gateway and session gateway, while Redis, NATS and processes are killed and frozen (seed ${size.seed})`, async () => {
-    const run = await runTokenRevocations(size)
+    const { run, control } = await runTokenRevocations(size)
 
-    process.stdout.write(`${formatTokenRun(run).replaceAll(/^/gm, '      ')}\n`)
+    process.stdout.write(`${formatTokenRun(run, control).replaceAll(/^/gm, '      ')}\n`)
     expect(run.stale).to.deep.equal([])
     expect(run.acceptedBefore).to.be.greaterThan(0)
     expect(run.sameSecond).to.be.greaterThan(0)
+    expect(run.logins.answered).to.be.greaterThan(0)
+    expect(control.accepted).to.be.greaterThan(0)
+    expect(control.refused).to.equal(control.changes)
     expect(run.held.refused).to.be.greaterThan(0)
     expect(run.checks.refused).to.be.greaterThan(run.acceptedBefore)
   })

@@ -43,6 +43,7 @@ export function gatehouse(account?: Account): Adapter {
     },
     acts: {
       'change of password': {
+        endsSockets: true,
         run: async (origin, credential) => {
           const body = { currentPassword: password, newPassword: newPassword() }
           await post(`${origin}/api/users/@me/change-password`, body, credential)

@@ -27,6 +27,7 @@ type ProbeOptions = {
 
 /** An account has 30 messages and two more each second on a node. */
 const betweenMessagesMs = 150
+const secondMs = 1_000
 
 export async function probe({ adapter, origins, rounds, watchMs, concurrency = 4 }: ProbeOptions): Promise<Result[]> {
   await adapter.prepare(origins[0])
@@ -36,7 +37,7 @@ export async function probe({ adapter, origins, rounds, watchMs, concurrency = 4
     results.push(result)
     for (let round = 0; round < rounds; round += 1) {
       const old = await adapter.logIn(origins[0])
-      const actor = await adapter.logIn(origins[0])
+      const actor = await logInAnew(adapter, origins[0], old)
       const opened = origins.map(async (origin) => (await adapter.openSocket?.(origin, old)) ?? [])
       const sockets = (await Promise.all(opened)).flat()
       const round = { adapter, origins, sockets, old, concurrency, watchMs, result, endsSockets }
@@ -44,6 +45,16 @@ export async function probe({ adapter, origins, rounds, watchMs, concurrency = 4
     }
   }
   return results
+}
+
+/** Two logins of one second may give one session. */
+async function logInAnew({ logIn }: Adapter, origin: string, old: Credential): Promise<Credential> {
+  let session = await logIn(origin)
+  while (JSON.stringify(session) === JSON.stringify(old)) {
+    await pause(secondMs)
+    session = await logIn(origin)
+  }
+  return session
 }
 
 type Round = Omit<Required<ProbeOptions>, 'rounds'> & {

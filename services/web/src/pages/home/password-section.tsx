@@ -4,7 +4,7 @@ import { MutationError, SubmitButton } from '../../components/error-message.tsx'
 import { Form } from '../../components/field.tsx'
 import { formatDateTime, hostOf } from '../../components/format.ts'
 import { useNewPassword } from '../../components/new-password.tsx'
-import { useAppContext, useClient, useMutation, useStore, useToast } from '../../hooks.ts'
+import { useAppContext, useClient, useStore, useToast } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 import { usePassword } from './use-password.tsx'
 
