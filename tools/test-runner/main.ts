@@ -12,6 +12,7 @@ import { watchProcessorTime } from './processor-time.ts'
 import { describeTimes } from './describe-times.ts'
 import { runTestFiles, type FileReport } from './run-test-files.ts'
 import { describeSelection, selectFiles, type Selection } from './select-files.ts'
+import { findUngiven } from './seen-refusals.ts'
 import { isSystemTest, lastFile, needsBrowser, orderFiles, readDurations, writeDurations } from './test-files.ts'
 
 /** Most files wait half of their time. */
@@ -57,8 +58,12 @@ const processorTime = watchProcessorTime()
 writeDurations(durationsFile, reports)
 console.log(describeTimes(reports, processorTime.stop()))
 
+const ungiven =
+  isWhole && !files.some(isSystemTest) ? findUngiven(new Set(reports.flatMap(({ refusals }) => refusals))) : []
+for (const refusal of ungiven) console.log(`a refusal that an endpoint declares and no test sees: ${refusal}`)
+
 const sumOf = (key: 'passed' | 'failed') => reports.reduce((sum, report) => sum + report[key], 0)
-const [passed, failed] = [sumOf('passed'), sumOf('failed')]
+const [passed, failed] = [sumOf('passed'), sumOf('failed') + ungiven.length]
 const failedFiles = reports.filter((report) => report.failed > 0).map(({ file }) => file)
 if (failedFiles.length > 0) console.log(`\nfailed in: ${failedFiles.join(', ')}`)
 if (isStopped()) console.log(`stopped by ${String(stopping.signal.reason)} before all tests had run`)

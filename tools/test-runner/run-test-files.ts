@@ -3,9 +3,17 @@ import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 
-export type FileReport = { file: string; passed: number; failed: number; seconds: number; output: string }
+export type FileReport = {
+  file: string
+  passed: number
+  failed: number
+  /** Those that endpoints declare and gave, as `POST /path: code`. */
+  refusals: readonly string[]
+  seconds: number
+  output: string
+}
 
-type Counts = Pick<FileReport, 'passed' | 'failed'>
+type Result = Pick<FileReport, 'passed' | 'failed' | 'refusals'>
 
 type Options = {
   env: NodeJS.ProcessEnv
@@ -45,10 +53,10 @@ async function runInProcess(queue: string[], options: Options): Promise<void> {
     limit.restart()
     return resolve(file)
   }
-  child.on('message', (counts: Counts | 'ready') =>
+  child.on('message', (result: Result | 'ready') =>
     // What the test file has printed comes by another pipe.
     setImmediate(() => {
-      if (counts !== 'ready') record.end(counts)
+      if (result !== 'ready') record.end(result)
       child.send({ file: signal.aborted ? null : take() }, () => undefined)
     }),
   )
@@ -81,9 +89,9 @@ function recordFiles({ words = [], onReport }: Options, takeOutput: () => string
     startedAt = performance.now()
   }
 
-  function end({ passed, failed }: Counts, fault?: string): void {
+  function end({ passed, failed, refusals }: Result, fault?: string): void {
     const seconds = (performance.now() - startedAt) / 1000
-    last = { file: file ?? '', passed, failed, seconds, output: takeOutput() }
+    last = { file: file ?? '', passed, failed, refusals, seconds, output: takeOutput() }
     if (fault !== undefined) last = fail(last, fault)
     else if (passed + failed === 0 && words.length === 0) last = fail(last, 'has no test')
     file = undefined
@@ -91,7 +99,7 @@ function recordFiles({ words = [], onReport }: Options, takeOutput: () => string
 
   /** `how` the process has ended. */
   function close(how: string, isClean: boolean): void {
-    if (file !== undefined) end({ passed: 0, failed: 0 }, how)
+    if (file !== undefined) end({ passed: 0, failed: 0, refusals: [] }, how)
     else if (last && !isClean) last = fail(last, how)
     if (last) onReport(last)
   }

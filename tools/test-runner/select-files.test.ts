@@ -17,7 +17,7 @@ const sources = {
   'libs/bus/node_modules/other/other.test.ts': '',
   [busSystem]: `import { runFaults } from './faults.ts'`,
   'libs/bus/test/faults.ts': '',
-  [login]: `import '../src/main.ts'; describe('Login 5', () => it('refuses a suspended account', () => {}))`,
+  [login]: `import '../src/main.ts'; describe('the login', () => it('refuses a suspended account', () => {}))`,
   'services/identity/src/main.ts': `import type { Bus } from '@gatehouse/bus'`,
   [journey]: `readFileSync(join(root, 'docs/journey.md')); start(\`services/\${name}/src/main.ts\`)`,
   'docs/journey.md': '',
@@ -127,8 +127,8 @@ describe('the tests of a selected file', () => {
   }
 
   it('are all whose path and title have all words, in any order', () => {
-    expect(isRun('Login 5 refuses a suspended account', login, ['account', 'login', 'identity'])).to.equal(true)
-    expect(isRun('Login 5 refuses a suspended account', login, ['account', 'logout'])).to.equal(false)
+    expect(isRun('the login refuses a suspended account', login, ['account', 'login', 'identity'])).to.equal(true)
+    expect(isRun('the login refuses a suspended account', login, ['account', 'logout'])).to.equal(false)
     expect(isRun('any', login, ['identity'])).to.equal(true)
     expect(isRun('costs 1.5 s', login, ['1.5'])).to.equal(true)
     expect(isRun('costs 105 s', login, ['1.5'])).to.equal(false)

@@ -210,6 +210,10 @@ describe('The refusals', () => {
       'expiry_past',
     ])
     expect([...refusalsOf(endpoints.epoch)]).to.include.members(['signature_wrong', 'signature_headers_missing'])
+    expect([...refusalsOf(endpoints.upload)])
+      .to.include.members(['body_too_large', 'form_required'])
+      .and.not.include.members(['json_required'])
+      .and.not.include.members(['unsupported_media_type'])
   })
 
   it('are each given by an endpoint, or outside the endpoints', () => {

@@ -16,6 +16,7 @@ export type Program<C, O extends ResourceOptions> = {
 
 type Ports = { host: string; port: number }
 
+/** Runs a service as its process: until SIGTERM or SIGINT, exit code 1 where it cannot start. Contract: 8. */
 export async function runService<C extends Ports, O extends ResourceOptions>(program: Program<C, O>): Promise<void> {
   await runUntilStopped(program.name, (stopRequested) => startService(program, process.env, stopRequested))
 }

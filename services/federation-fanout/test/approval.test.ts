@@ -1,5 +1,6 @@
+import { answered } from '@gatehouse/test-kit'
 import { expect } from 'chai'
-import { fakeInstanceId, secretOfPeer, sendJson, startFakePeer, type FakePeer } from './fake-peer.ts'
+import { buildPeer, fakeInstanceId, secretOfPeer, sendJson, startFakePeer, type FakePeer } from './fake-peer.ts'
 import { startTestInstance, type TestInstance } from './harness.ts'
 
 type RequestBody = { id: string; origin: string; direction: string }
@@ -246,6 +247,28 @@ describe('peering that an admin has to approve', () => {
 
     expect(answers.filter((status) => status === 200)).to.have.length(1)
     expect(answers.filter((status) => status === 409)).to.have.length(7)
+  })
+
+  it('waits for the reset of a peer that needs attention, and is refused where there is a peer already', async () => {
+    await offer()
+    const [{ id }] = (await requests()) as [RequestBody]
+    await buildPeer(instance, { ...remote, secret: secretOfPeer, status: 'needs_attention' })
+    const codeOf = async () => {
+      const { status, body } = await decide(id, 'approve')
+      return [status, body.code]
+    }
+
+    const before = await codeOf()
+    const [peer] = await peers()
+    await answered(instance.admin('POST', `/api/federation/peers/${peer?.id}/recheck`))
+    const after = await codeOf()
+
+    expect([before, after]).to.deep.equal([
+      [409, 'peer_needs_reset'],
+      [409, 'peer_exists'],
+    ])
+    expect([await statuses(), (await requests()).map((request) => request.id)]).to.deep.equal([['active'], [id]])
+    expect(posted(acceptPath)).to.deep.equal([])
   })
 
   it('is 404 for requests that are not there', async () => {

@@ -216,6 +216,30 @@ describe('the states of a peer', () => {
     expect(await seen()).to.deep.equal([])
   })
 
+  it('is 409 peer_state for what its status does not allow, while it can be revoked in any', async () => {
+    const possible = {
+      reset: ['needs_attention'],
+      permanent: ['rejected', 'revoked'],
+      recheck: ['unreachable', 'needs_attention'],
+      rotate: ['active'],
+    }
+    const statuses = ['pending', 'awaiting_approval', ...Object.values(possible).flat()] as Peer['status'][]
+    const em = instance.deps.orm.em.fork()
+    for (const status of new Set(statuses)) {
+      const { host } = await buildPeer(instance, { host: `${status.replace('_', '-')}.example`, status })
+      const { id } = await em.findOneOrFail(Peer, { host })
+      for (const [act, among] of Object.entries(possible)) {
+        if (among.includes(status)) continue
+        const { status: answer, body } = await instance.admin(
+          act === 'permanent' ? 'DELETE' : 'POST',
+          `${admins}/${id}/${act}`,
+        )
+        expect([answer, body.code], `${act} while ${status}`).to.deep.equal([409, 'peer_state'])
+      }
+      await answered(instance.admin('DELETE', `${admins}/${id}`))
+    }
+  })
+
   it('revoked: it is forgotten for good by an admin only', async () => {
     const { id } = await build({ status: 'revoked' })
 

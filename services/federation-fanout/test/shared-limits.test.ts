@@ -2,8 +2,9 @@ import { resolveReplicatedUser } from '@gatehouse/contracts'
 import { eventually, insertUser } from '@gatehouse/test-kit'
 import { movableClock } from '@gatehouse/test-kit/time'
 import { expect } from 'chai'
+import { policy } from '../src/policy.ts'
 import { buildPeer, sendAsPeer } from './fake-peer.ts'
-import { startTestInstance, type TestAnswer } from './harness.ts'
+import { startTestInstance, type TestAnswer, type TestInstance } from './harness.ts'
 
 const minute = 60_000
 
@@ -89,6 +90,33 @@ describe('limits of peers and users', () => {
     expect(after.body).to.include({ peeringStatus: 'active' })
   })
 
+  /** Contract: 7, Consent. */
+  it('peer/ensure: no request for this instance itself, and a hundred that wait in all', async () => {
+    await using replicas = await startReplicas()
+    const { one } = replicas
+    const ensure = async (remoteOrigin: string) => {
+      const { id } = await insertUser(one.deps)
+      const { body, status } = await one.call('POST', '/api/federation/peer/ensure', {
+        ...{ as: { id }, body: { remoteOrigin } },
+      })
+      return [status, body.code ?? body.peeringStatus]
+    }
+    await one.deps.orm.em.fork().execute(
+      `insert into approval_requests (id, source_origin, direction, status)
+       select n, 'https://i' || n || '.example', 'outbound', 'pending' from generate_series(1, ?) n`,
+      [policy.outboundRequestsMax - 1],
+    )
+
+    const answers = [await ensure(one.origin), await ensure('https://last.example'), await ensure('https://b.example')]
+
+    expect(answers).to.deep.equal([
+      [400, 'origin_is_own'],
+      [200, 'admin_required'],
+      [409, 'too_many_peering_requests'],
+    ])
+    expect(await ensure('https://i1.example')).to.deep.equal([200, 'admin_required'])
+  })
+
   it('are told with every answer, like those of the gateway', async () => {
     await using replicas = await startReplicas()
     const user = await insertUser(replicas.one.deps)
@@ -136,6 +164,41 @@ describe('limits of peers and users', () => {
 
     expect(statuses).to.deep.equal([...Array(60).fill(201), 429])
     expect(await resolve('1', another)).to.equal(201)
+  })
+
+  describe('of the endpoints for peers, in a minute:', () => {
+    let instance: TestInstance
+    before(async () => void (instance = await startTestInstance('a')))
+    after(() => instance[Symbol.asyncDispose]())
+
+    for (const [path, body, limit] of [
+      ['users/lookup', { username: 'admin' }, policy.lookups],
+      ['users/by-home-id', { homeUserId: 'x' }, policy.lookups],
+      ['verify-attach-proof', { token: 'a'.repeat(64) }, policy.lookups],
+      ['relay', { version: 1, events: [] }, policy.relays],
+    ] as const) {
+      it(`${limit.requests} of ${path} for each, and the next one is 429`, async () => {
+        const peer = await buildPeer(instance, { host: `${path.replace('/', '-')}.example` })
+        const ask = async () => {
+          const { status, headers } = await sendAsPeer(instance, ['POST', `/api/federation/${path}`, body], peer)
+          return [status, headers.get('ratelimit-limit')]
+        }
+        const sql = `insert into federation_limits (name, key, requests, ends_at)
+          select ?, id::text, ?, ? from peers where host = ?`
+        const endsAt = new Date(instance.clock.now() + minute)
+        await instance.deps.orm.em.fork().execute(sql, [limit.name, limit.requests - 1, endsAt, peer.host])
+
+        const answers = [await ask(), await ask()]
+        instance.clock.advance(minute)
+
+        const told = String(limit.requests)
+        expect([...answers, await ask()]).to.deep.equal([
+          [200, told],
+          [429, told],
+          [200, told],
+        ])
+      })
+    }
   })
 
   /** Contract: 7, Sync. */

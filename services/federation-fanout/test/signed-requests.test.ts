@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { isReceiptGenuine } from '@gatehouse/auth'
-import { deleteFederatedIdentity, resolveReplicatedUser, type KeptReceipt } from '@gatehouse/contracts'
+import { deleteFederatedIdentity, refusals, resolveReplicatedUser, type KeptReceipt } from '@gatehouse/contracts'
 import type { z } from 'zod'
 import { refuse } from '@gatehouse/runtime'
 import { expect } from 'chai'
@@ -223,6 +223,22 @@ describe('signed requests of peers', () => {
     expect(answer.body).to.deep.equal({ error: 'owns_spaces', ownedSpaces, statusCode: 409, code: 'owns_spaces' })
   })
 
+  it('name the further service that must be asked about spaces first and does not answer', async () => {
+    let isSilent = true
+    await using _answering = await answerDeletions(() => {
+      if (!isSilent) return { outcome: 'deleted' }
+      throw refuse.upstream_unavailable({ fields: { upstream: 'voice' }, headers: { 'Retry-After': '5' } })
+    })
+    const signing = { nonce: randomUUID() }
+
+    const refused = await remove(signing)
+    isSilent = false
+    const repeated = await remove(signing)
+
+    expect([refused.status, refused.headers.get('retry-after'), repeated.status]).to.deep.equal([503, '5', 200])
+    expect(refused.body).to.include({ code: 'upstream_unavailable', upstream: 'voice' })
+  })
+
   it('are 400, 413 or 415 when their body is none that can be read', async () => {
     const big = JSON.stringify({ ...deletion, note: 'x'.repeat(70_000) })
     const answers = [
@@ -319,5 +335,17 @@ describe('signed requests of peers', () => {
 
       expect([deleted.status, foreign.status]).to.deep.equal([404, 403])
     })
+
+    for (const code of ['home_instance_invalid', 'username_taken'] as const) {
+      it(`are refused with ${code} as identity refuses`, async () => {
+        await using _answering = await answerStubs(() => {
+          throw refuse[code]()
+        })
+
+        const { status, body } = await resolve()
+
+        expect([status, body['code']]).to.deep.equal([refusals[code].status, code])
+      })
+    }
   })
 })

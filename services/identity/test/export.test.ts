@@ -7,6 +7,7 @@ import { Invite, Upload, nextId, type User } from '@gatehouse/domain'
 import { eventually, signTestCaller } from '@gatehouse/test-kit'
 import type { RequiredEntityData } from '@mikro-orm/postgresql'
 import { expect } from 'chai'
+import { policy } from '../src/policy.ts'
 import { buildUser, readUser } from './builders.ts'
 import {
   buildChannel,
@@ -184,6 +185,23 @@ describe('POST /api/users/@me/export', () => {
     expect(await statusOf(user, { password: 'wrong' })).to.equal(403)
     expect(await statusOf(federated, {})).to.equal(200)
     expect((await identity.call('POST', '/api/users/@me/export')).status).to.equal(401)
+  })
+
+  it('is refused with 503 and Retry-After while as many run as may at once, and the next one is not', async () => {
+    const user = await buildUser(identity)
+    const { exportQuota } = identity.deps
+    const others = Array.from({ length: policy.exportsAtOnce }, (_, index) => `other ${index}`)
+    const answer = async () => {
+      const { statusCode, headers } = (await ask(user)).resume()
+      return [statusCode, headers['retry-after']]
+    }
+
+    for (const other of others) exportQuota.take(other)
+    const refused = await answer()
+    for (const other of others) exportQuota.release(other)
+
+    expect(refused).to.deep.equal([503, '60'])
+    expect(await answer()).to.deep.equal([200, undefined])
   })
 
   it('holds every message of some thousands, page after page', async () => {

@@ -3,7 +3,6 @@ import { expect } from 'chai'
 import { createTokenKey, verifyToken } from '@gatehouse/auth'
 import { User } from '@gatehouse/domain'
 import { countLockWaits, eventually, answered } from '@gatehouse/test-kit'
-import { refuse } from '@gatehouse/runtime'
 import { turnOn } from './authenticator.ts'
 import { buildStub, buildUser, readUser } from './builders.ts'
 import { startTestIdentity, type TestResponse, type TestIdentity } from './harness.ts'
@@ -183,17 +182,6 @@ describe('Login', () => {
     }
 
     expect((await logIn(user.username)).body['error']).to.equal('This account has been deleted')
-  })
-
-  it('answers 503 with Retry-After while the hashing queue is full', async () => {
-    const { username } = await buildUser(identity)
-    identity.hasher.beforeWork = async () => {
-      throw refuse.hashing_busy({ headers: { 'Retry-After': '2' } })
-    }
-
-    const { status, headers, body } = await logIn(username)
-
-    expect([status, headers.get('retry-after'), body['statusCode']]).to.deep.equal([503, '2', 503])
   })
 
   it('counts logins by outcome', async () => {

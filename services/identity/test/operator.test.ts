@@ -71,6 +71,17 @@ describe("the routes of the operator's command line", () => {
     expect((await act('POST', `${path}/users`, { username: 'ivy', password: 'short' })).status).to.equal(400)
   })
 
+  it('suspend an admin, but not the last one', async () => {
+    const [one, other] = [await buildUser(identity, { isAdmin: true }), await buildUser(identity, { isAdmin: true })]
+    const suspend = ({ id }: { id: string }) => act('POST', `/api/admin/users/${id}/suspend`)
+
+    const first = await suspend(one)
+    const last = await suspend(other)
+
+    expect([first.status, last.status, last.body['code']]).to.deep.equal([200, 409, 'last_admin_suspended'])
+    expect((await readUser(identity, other.id)).suspendedAt).to.equal(null)
+  })
+
   it('end all sessions of an account: its tokens are revoked when they answer, the password stays', async () => {
     const user = await buildUser(identity)
     await cacheState(identity, user)

@@ -46,6 +46,12 @@ describe('profiles', () => {
     expect((await identity.call('GET', `/api/users/${user.id}`)).status).to.equal(401)
   })
 
+  it('GET of the own account is 404 where its row is gone, as in a database that was restored', async () => {
+    const { status, body } = await identity.call('GET', '/api/users/@me', { as: { id: '1', username: 'gone' } })
+
+    expect([status, body['code']]).to.deep.equal([404, 'user_unknown'])
+  })
+
   it('PATCH changes the named fields, trims them and sets profileUpdatedAt', async () => {
     const user = await buildUser(identity, { bio: 'stays' })
 
@@ -70,20 +76,23 @@ describe('profiles', () => {
   /** Contract: 3, PATCH. */
   it('PATCH counts code points and refuses what is too long or of another kind', async () => {
     const user = await buildUser(identity)
-    const bad = [
-      { displayName: '🦊'.repeat(33) },
-      { bio: 'x'.repeat(191) },
-      { customStatus: 'x'.repeat(129) },
-      { accentColor: 'red' },
-      { avatarColor: 'black' },
-      { discoverable: 'yes' },
-      { displayName: 7 },
-      { avatar: '../secret' },
-      { displayName: 'a\u0000b' },
-      { replicatedInstances: {} },
+    const bad: [code: string, body: object][] = [
+      ['display_name_too_long', { displayName: '🦊'.repeat(33) }],
+      ['bio_too_long', { bio: 'x'.repeat(191) }],
+      ['custom_status_too_long', { customStatus: 'x'.repeat(129) }],
+      ['accent_color_invalid', { accentColor: 'red' }],
+      ['avatar_color_invalid', { avatarColor: 'black' }],
+      ['avatar_url_invalid', { avatar: '../secret' }],
+      ['banner_url_invalid', { banner: '../secret' }],
+      ...[{ discoverable: 'yes' }, { displayName: 7 }, { displayName: 'a\u0000b' }, { replicatedInstances: {} }].map(
+        (body): [string, object] => ['validation_failed', body],
+      ),
     ]
 
-    for (const body of bad) expect((await patch(user, body)).status, JSON.stringify(body)).to.equal(400)
+    for (const [code, sent] of bad) {
+      const { status, body } = await patch(user, sent)
+      expect([status, body['code']], JSON.stringify(sent)).to.deep.equal([400, code])
+    }
     const longest = { displayName: '🦊'.repeat(32), bio: '🦊'.repeat(190), customStatus: '🦊'.repeat(128) }
     for (const [field, value] of Object.entries(longest)) {
       const answer = await patch(user, { [field]: value })

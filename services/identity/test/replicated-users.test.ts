@@ -10,6 +10,7 @@ import {
   type DeletionMode,
 } from '@gatehouse/contracts'
 import { accountStateOf, sanitizeUser, stubPasswordHash } from '@gatehouse/domain'
+import { policy } from '../src/policy.ts'
 import { buildUser, collectEvents, readUser } from './builders.ts'
 import { buildChannel, buildMessage, buildSpace, column } from './chat.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
@@ -87,6 +88,37 @@ describe('the calls of federation-fanout', () => {
       expect(new Set(same.map(({ id }) => id)).size).to.equal(1)
       expect(same.filter(({ created }) => created)).to.have.length(1)
       expect(new Set(namesakes.map(({ id }) => id)).size).to.equal(8)
+    })
+
+    it('is refused where no name fits beside the host, and where every name that it tries is taken', async () => {
+      const codeOf = async (remote: Remote) =>
+        await resolve(remote).then(
+          () => 'made',
+          (error: { code: string }) => error.code,
+        )
+      const [short, long] = ['a'.repeat(63), `${'a'.repeat(63)}.${'a'.repeat(38)}`].map((host) => `${host}.example`)
+      const { random } = identity.deps
+      for (const suffix of ['', ...Array.from({ length: policy.stubNameAttempts }, (_, index) => `~${index + 1}`)])
+        await buildUser(identity, {
+          username: `kay${suffix}@${homeInstance}`,
+          homeInstance,
+          homeUserId: nextHomeUserId(),
+        })
+      identity.deps.random = { ...random, bytes: () => Buffer.alloc(4) }
+      await buildUser(identity, {
+        username: `kay~00000000@${homeInstance}`,
+        homeInstance,
+        homeUserId: nextHomeUserId(),
+      })
+
+      const codes = [
+        await codeOf({ homeUserId: nextHomeUserId(), homeInstance: short! }),
+        await codeOf({ homeUserId: nextHomeUserId(), homeInstance: long! }),
+        await codeOf({ homeUserId: nextHomeUserId(), username: 'kay' }),
+      ]
+
+      identity.deps.random = random
+      expect(codes).to.deep.equal(['made', 'home_instance_invalid', 'username_taken'])
     })
 
     it('does not make a deleted identity again', async () => {

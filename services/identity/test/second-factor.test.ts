@@ -218,6 +218,27 @@ describe('The second factor', () => {
       expect((await logIn(app.code())).status).to.equal(200)
     })
 
+    it('takes no code for anything else meanwhile: not to recover, nor to turn it off or get new codes', async () => {
+      const admin = await buildUser(identity, { isAdmin: true })
+      const offer = identity.call('POST', `/api/admin/users/${user.id}/recovery-link`, { as: admin })
+      const token = new URL(String((await answered(offer, 201)).body['url'])).hash.slice(1)
+      await failOften(10)
+      const body = { token, newPassword: 'a password of my own', code: app.code() }
+
+      const answers = await Promise.all([
+        identity.call('POST', '/api/auth/recover', { body }),
+        renew(app.code()),
+        end(app.code()),
+      ])
+
+      expect(answers.map(refused)).to.deep.equal(Array(3).fill([429, 'second_factor_blocked']))
+      expect(answers.map(({ headers }) => headers.get('retry-after'))).to.deep.equal(['900', '900', '900'])
+      expect((await readFactor())!.recoveryCodes).to.have.length(10)
+      expect((await readUser(identity, user.id)).passwordHash).to.equal(user.passwordHash)
+      identity.clock.advance(15 * minute)
+      await answered(end(app.code()))
+    })
+
     it('counts wrong codes of the last fifteen minutes only, wherever they were entered and however many come at once', async () => {
       await failOften(9)
       identity.clock.advance(15 * minute)
@@ -266,6 +287,9 @@ describe('The second factor', () => {
       }
       expect((await readFactor())!.recoveryCodes).to.have.length(10)
       expect((await self())['secondFactor']).to.equal(true)
+      user = await buildUser(identity, { username: 'eve@home.example', homeInstance: 'home.example' })
+      for (const change of [renew, end])
+        expect(refused(await change('123456'))).to.deep.equal([403, 'second_factor_local_only'])
     })
 
     it('replaces the recovery codes that are left', async () => {
@@ -309,6 +333,8 @@ describe('The second factor', () => {
       ])
       expect(refused(await remove(admin))).to.deep.equal([409, 'second_factor_off'])
       expect(refused(await remove(admin, '1'))).to.deep.equal([404, 'user_unknown'])
+      const deleted = await buildUser(identity, { isDeleted: true })
+      expect(refused(await remove(admin, deleted.id))).to.deep.equal([400, 'target_deleted'])
       expect(refused(await remove(user))).to.deep.equal([403, 'admin_required'])
     })
 

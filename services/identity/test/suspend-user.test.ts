@@ -22,7 +22,8 @@ describe('Suspension', () => {
 
   const suspend = (user: Pick<User, 'id'>, body?: object, as: User = admin) =>
     identity.call('POST', `/api/admin/users/${user.id}/suspend`, { as, ...(body && { body }) })
-  const unsuspend = (user: User) => identity.call('POST', `/api/admin/users/${user.id}/unsuspend`, { as: admin })
+  const unsuspend = (user: Pick<User, 'id'>) =>
+    identity.call('POST', `/api/admin/users/${user.id}/unsuspend`, { as: admin })
   const logIn = (user: User, password: string = testPassword) =>
     identity.call('POST', '/api/auth/login', { body: { username: user.username, password } })
   const claimsOf = (answer: TestResponse) =>
@@ -137,7 +138,7 @@ describe('Suspension', () => {
 
     const answers = await Promise.all([
       ...[suspend(stub), suspend(admin), suspend(deleted), suspend({ id: '1' })],
-      ...[suspend(user, {}, user), unsuspend(deleted)],
+      ...[suspend(user, {}, user), unsuspend(deleted), unsuspend({ id: '1' })],
     ])
 
     expect(answers.map(({ status, body }) => [status, body['code']])).to.deep.equal([
@@ -147,6 +148,7 @@ describe('Suspension', () => {
       [404, 'user_unknown'],
       [403, 'admin_required'],
       [400, 'target_deleted'],
+      [404, 'user_unknown'],
     ])
     expect((await readUser(identity, stub.id)).suspendedAt).to.equal(null)
   })

@@ -1,13 +1,15 @@
-import { readdir, symlink, utimes, writeFile } from 'node:fs/promises'
+import { readdir, readFile, symlink, utimes, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import sharp from 'sharp'
 import type { User } from '@gatehouse/domain'
+import { createMetrics } from '@gatehouse/service-kit'
 import { eventually, answered, signTestCaller, startS3, type TestS3 } from '@gatehouse/test-kit'
 import { callerHeader } from '@gatehouse/auth'
 import { uploadImage } from '../src/operations/profile/upload-image.ts'
 import { policy } from '../src/policy.ts'
+import { startImageConverter } from '../src/uploads/image-converter.ts'
 import { buildUser } from './builders.ts'
 import { column, insertRow } from './chat.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
@@ -200,6 +202,24 @@ describe('uploads', () => {
       expect([enough.status, tooLittle.status]).to.deep.equal([201, 503])
       expect(tooLittle.headers.get('retry-after')).to.equal('60')
       expect(await freeDiskBytes(identity.config.uploadDir)).to.be.greaterThan(0)
+    })
+
+    it('refuses a picture that takes too much memory with 400, and one that takes too long with 503', async () => {
+      const avif = await readFile(join(import.meta.dirname, '39-megapixels.avif'))
+      const { images, log } = identity.deps
+      const sendWithin = async (limits: { memoryBytes?: number; seconds?: number }) => {
+        await using converter = startImageConverter({ log, metrics: createMetrics(), ...limits })
+        identity.deps.images = converter
+        return await send(avif)
+      }
+
+      const costly = await sendWithin({ memoryBytes: 120 * 1024 * 1024 })
+      const slow = await sendWithin({ seconds: 0 })
+
+      identity.deps.images = images
+      expect([costly.status, costly.body.code]).to.deep.equal([400, 'image_too_costly'])
+      expect([slow.status, slow.body.code, slow.headers.get('retry-after')]).to.deep.equal([503, 'images_busy', '2'])
+      expect(await temporaryFiles()).to.deep.equal([])
     })
 
     describe('while the picture is converted', () => {

@@ -80,7 +80,7 @@ describe('Creation of an invite', () => {
     invites.tokens.push(token, token, token, token)
     const answer = await invites.call('POST', '/api/admin/invites', { body: { name: 'unlucky' } })
 
-    expect(answer.status).to.equal(503)
+    expect([answer.status, (answer.body as { code?: string }).code]).to.deep.equal([503, 'no_free_token'])
     expect(invites.tokens).to.deep.equal([])
     expect(await invites.orm.em.fork().count(Invite)).to.equal(before)
     expect(await invites.orm.em.fork().count(AuditEntry, { detail: { name: 'unlucky' } as never })).to.equal(0)

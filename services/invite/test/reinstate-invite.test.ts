@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import { origin, startInviteHarness, type InviteHarness } from './harness.ts'
 import { answered } from '@gatehouse/test-kit'
 
+type Refused = { code: string }
 type Reinstated = { invite: InviteReply; tokenRotated: boolean }
 
 describe('Revocation and reinstatement of an invite', () => {
@@ -72,12 +73,30 @@ describe('Revocation and reinstatement of an invite', () => {
     await answered(invites.call('POST', path(invite, '/revoke')))
     const before = await load(invite)
     const answers = [
-      await invites.call('POST', path(invite, '/reinstate')),
-      await invites.call('POST', path(invite, '/reinstate'), { body: { maxUses: 1, expiresAt: null } }),
-      await invites.call('POST', path(invite, '/reinstate'), { body: { maxUses: 9, expiresAt: 1 } }),
+      await invites.call<Refused>('POST', path(invite, '/reinstate')),
+      await invites.call<Refused>('POST', path(invite, '/reinstate'), { body: { maxUses: 1, expiresAt: null } }),
+      await invites.call<Refused>('POST', path(invite, '/reinstate'), { body: { maxUses: 9, expiresAt: 1 } }),
     ]
 
-    expect(answers.map(({ status }) => status)).to.deep.equal([400, 400, 400])
+    expect(answers.map(({ status, body }) => [status, body.code])).to.deep.equal(
+      Array(3).fill([400, 'invite_still_ended']),
+    )
     expect(await load(invite)).to.deep.equal(before)
+  })
+
+  /** Contract: 4, reinstate. */
+  it('stays revoked where every token that is drawn for it is taken', async () => {
+    const { token } = await invites.buildInvite()
+    const revoked = await invites.buildInvite()
+    await answered(invites.call('POST', path(revoked, '/revoke')))
+    const before = await load(revoked)
+    invites.tokens.push(token, token, token, token)
+
+    const refused = await invites.call<Refused>('POST', path(revoked, '/reinstate'))
+
+    expect([refused.status, refused.body.code]).to.deep.equal([503, 'no_free_token'])
+    expect(invites.tokens).to.deep.equal([])
+    expect(await load(revoked)).to.deep.equal(before)
+    await answered(invites.call('POST', path(revoked, '/reinstate')))
   })
 })

@@ -58,7 +58,7 @@ export const accountDeclarations = {
   changePassword: endpoint('Change the own password; every earlier token is revoked', ok(users.tokenReply), {
     body: users.changePasswordBody,
     refusals: [
-      ...['password_required', 'password_too_short', 'current_password_required', 'current_password_incorrect'],
+      ...['password_too_short', 'current_password_required', 'current_password_incorrect'],
       ...['password_changed_meanwhile', 'hashing_busy'],
     ] as const,
   }),
@@ -151,7 +151,7 @@ export const accountDeclarations = {
   confirmSecondFactor: endpoint('Turn the second factor on, by a code of the secret', ok(users.recoveryCodesReply), {
     body: users.confirmSecondFactorBody,
     refusals: [
-      ...['second_factor_local_only', 'hashing_busy', 'second_factor_on', 'second_factor_not_waiting'],
+      ...['second_factor_local_only', 'second_factor_on', 'second_factor_not_waiting'],
       ...['second_factor_incorrect', 'second_factor_upgrading'],
     ] as const,
   }),

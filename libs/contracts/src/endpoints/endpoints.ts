@@ -40,7 +40,8 @@ function join(key: string): [string, Endpoint] {
 
 const everywhere = ['validation_failed', 'internal', 'unavailable', 'busy', 'too_many_connections'] as const
 const broken = ['bad_gateway', 'gateway_timeout'] as const
-const oversized = ['body_too_large', 'unsupported_media_type', 'json_required'] as const
+const ofForm = ['body_too_large'] as const
+const ofJson = [...ofForm, 'unsupported_media_type', 'json_required'] as const
 const ofToken = ['unauthorized', 'invalid_token', 'token_revoked', 'account_deleted'] as const
 const ofSignature = ['signature_missing', 'signature_wrong', 'signature_stale', 'peer_unknown', 'nonce_used'] as const
 const byAccess = {
@@ -53,12 +54,13 @@ const byAccess = {
 
 export function refusalsOf({ access, limit, body, refusals = [] }: Endpoint): Set<RefusalCode> {
   const kind = [...everywhere, ...broken, ...byAccess[access], ...(limit ? (['rate_limited'] as const) : [])]
-  return new Set([...kind, ...(body || access === 'peer' ? oversized : []), ...refusals])
+  const ofBody = body === 'multipart' ? ofForm : body || access === 'peer' ? ofJson : []
+  return new Set([...kind, ...ofBody, ...refusals])
 }
 
 /** A superset for endpoints without limit or body. */
 export type RefusalCodeOf<N extends EndpointName> =
-  | (typeof everywhere | typeof broken | typeof oversized | (typeof byAccess)[Rows[N]['access']])[number]
+  | (typeof everywhere | typeof broken | typeof ofJson | (typeof byAccess)[Rows[N]['access']])[number]
   | 'rate_limited'
   | (Schemas[N] extends { refusals: readonly (infer Code extends RefusalCode)[] } ? Code : never)
 

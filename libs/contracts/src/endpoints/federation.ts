@@ -4,8 +4,11 @@ import { done } from '../users.ts'
 import { endpoint, ok, okOrCreated, type Declarations } from './declaration.ts'
 
 const ofOrigin = ['origin_invalid', 'origin_is_own'] as const
-const ofHandshake = ['peer_exists', 'peer_needs_reset', 'handshake_overtaken', 'remote_refused'] as const
-const ofRemote = ['remote_unresolved', 'remote_unreachable', 'remote_unproven', 'remote_clock'] as const
+const ofKnown = ['peer_exists', 'peer_needs_reset'] as const
+const ofHandshake = [
+  ...['handshake_overtaken', 'remote_refused', 'remote_unresolved', 'remote_unreachable', 'remote_unproven'],
+  'remote_clock',
+] as const
 
 /** Contract: 7. */
 export const federationDeclarations = {
@@ -32,13 +35,13 @@ export const federationDeclarations = {
   initiatePeer: endpoint(
     'Offer a peering to another instance',
     { 200: federation.onePeerReply, 202: federation.onePeerReply },
-    { body: federation.remoteOriginBody, refusals: [...ofOrigin, ...ofHandshake, ...ofRemote] },
+    { body: federation.remoteOriginBody, refusals: [...ofOrigin, ...ofKnown, ...ofHandshake] },
   ),
   listPeers: endpoint('The peers, without their secrets', ok(federation.peersReply)),
-  revokePeer: endpoint('Revoke a peer', done, { refusals: ['not_found', 'peer_state'] }),
+  revokePeer: endpoint('Revoke a peer', done, { refusals: ['not_found'] }),
   listApprovalRequests: endpoint('Peering requests that wait for an admin', ok(federation.approvalRequestsReply)),
   approveRequest: endpoint('Approve a peering request', done, {
-    refusals: ['not_found', 'request_decided', 'origin_invalid', ...ofHandshake, ...ofRemote],
+    refusals: ['not_found', 'request_decided', ...ofKnown],
   }),
   denyRequest: endpoint('Deny a peering request', done, { refusals: ['not_found', 'request_decided'] }),
   patchPeer: endpoint('Set how often the secret of a peer is rotated', ok(federation.onePeerReply), {
@@ -48,10 +51,10 @@ export const federationDeclarations = {
   forgetPeer: endpoint('Forget a revoked or rejected peer', done, { refusals: ['not_found', 'peer_state'] }),
   resetPeer: endpoint('Forget a peer that needs attention', done, { refusals: ['not_found', 'peer_state'] }),
   recheckPeer: endpoint('Check now whether a stopped peer can go on', ok(federation.onePeerReply), {
-    refusals: ['not_found', 'peer_state', 'remote_unreachable', 'remote_unproven', 'remote_clock'],
+    refusals: ['not_found', 'peer_state'],
   }),
   rotatePeer: endpoint('Rotate the secret of a peer', ok(federation.onePeerReply), {
-    refusals: ['not_found', 'peer_state', 'rotation_running', 'rotation_refused', 'remote_unreachable'],
+    refusals: ['not_found', 'peer_state', 'rotation_refused'],
   }),
   ensurePeer: endpoint(
     'Ask for a peering with an instance to which the caller has connected',
@@ -60,7 +63,6 @@ export const federationDeclarations = {
   ),
   peerDenied: endpoint('Tell this instance that its offer was denied or has expired', ok(federation.deniedReply), {
     body: federation.deniedBody,
-    refusals: ['not_found', 'peer_state'],
   }),
   rotatePeerSecret: endpoint('Give this instance a new shared secret', ok(federation.rotateReply), {
     body: federation.rotateBody,

@@ -18,7 +18,7 @@ export const inviteDeclarations = {
   }),
   reinstateInvite: endpoint('Make an ended invite link usable again', ok(invites.reinstateReply), {
     body: invites.reinstateInviteBody,
-    refusals: ['invite_unknown', 'invite_active', 'invite_still_ended', 'max_uses_too_low', 'no_free_token'],
+    refusals: ['invite_unknown', 'invite_active', 'invite_still_ended', 'no_free_token'],
   }),
   deleteInvite: endpoint('Delete an invite link and its redemptions', done, { refusals: ['invite_unknown'] }),
   listRedemptions: endpoint('The registrations that used an invite link, newest first', ok(invites.redemptionsReply), {

@@ -1,0 +1,33 @@
+import { subscribe } from 'node:diagnostics_channel'
+import { endpoints, refusalsOf, type Endpoint } from '@gatehouse/contracts'
+
+/** Each as `POST /path: code`. */
+export type SeenRefusals = {
+  /** The endpoint does not declare them. */
+  undeclared: Set<string>
+  /** The endpoint declares them for itself. */
+  declared: Set<string>
+}
+
+const byRoute = new Map<string, Endpoint>(
+  Object.values<Endpoint>(endpoints).map((endpoint) => [`${endpoint.method} ${endpoint.path}`, endpoint]),
+)
+
+/** Collects the refusals that endpoints of this process give. */
+export function watchRefusals(channel = 'gatehouse:refusal'): SeenRefusals {
+  const seen: SeenRefusals = { undeclared: new Set(), declared: new Set() }
+  subscribe(channel, (message) => {
+    const { route, code } = message as { route: string; code: string }
+    const endpoint = byRoute.get(route)
+    if (!endpoint) return
+    if (!new Set<string>(refusalsOf(endpoint)).has(code)) seen.undeclared.add(`${route}: ${code}`)
+    else seen.declared.add(`${route}: ${code}`)
+  })
+  return seen
+}
+
+/** What endpoints declare for themselves, and `given` lacks. */
+export function findUngiven(given: ReadonlySet<string>): string[] {
+  const declared = [...byRoute].flatMap(([route, { refusals = [] }]) => refusals.map((code) => `${route}: ${code}`))
+  return declared.filter((refusal) => !given.has(refusal)).sort()
+}
