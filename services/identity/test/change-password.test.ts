@@ -120,6 +120,7 @@ describe('change-password', () => {
     expect(await bcrypt.compare('the other change', (await readUser(identity, user.id)).passwordHash)).to.equal(true)
   })
 
+  /** Contract: 3, change-password. */
   it('succeeds only over the password that stood when it began, also where an earlier release changed it in the second of the token', async () => {
     const [remote, local] = [await federated(), await buildUser(identity)]
     identity.hasher.beforeWork = async (kind) => {
@@ -128,7 +129,8 @@ describe('change-password', () => {
       await identity.deps.orm.em.fork().execute(sql, [identity.clock.now(), remote.id, local.id])
     }
 
-    expect((await change(remote, { newPassword })).body).to.include({ code: 'password_changed_meanwhile' })
+    const { status, body } = await change(remote, { newPassword })
+    expect([status, body['code']]).to.deep.equal([409, 'password_changed_meanwhile'])
     const answer = await change(local, { newPassword, currentPassword: testPassword })
     expect(refusalOf(answer)).to.deep.equal([403, 'Incorrect password'])
     expect((await readUser(identity, local.id)).passwordHash).to.equal('another')

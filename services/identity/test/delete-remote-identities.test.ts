@@ -120,6 +120,7 @@ describe('federation-identity/delete: an identity on other instances', () => {
     const revoked = await remove([a])
 
     expect([federated.status, nobody.status, revoked.status]).to.deep.equal([403, 401, 401])
+    expect(federated.body['code']).to.equal('not_at_home')
     expect(asked).to.deep.equal([])
   })
 })

@@ -12,7 +12,10 @@ type PasswordChange = z.infer<typeof changePasswordBody> & OwnAct & { address: s
 
 const refusals = { missing: 'current_password_required', wrong: 'current_password_incorrect' } as const
 
-/** Revokes every earlier token. The fresh one is of `issuedAt`, the time of the change. Spec: change-password 1-4. */
+/**
+ * Revokes every earlier token. The fresh one is of `issuedAt`, the time of the change. Spec: change-password 1-4; Contract: 3,
+ * change-password.
+ */
 export async function changePassword(deps: OperationContext & Pick<Deps, 'hasher'>, change: PasswordChange) {
   const { caller, address, currentPassword, newPassword, requestId } = change
   const before = await loadCaller(deps, caller)

@@ -12,7 +12,7 @@ type Attempt = {
   wrong?: 'password_incorrect' | 'current_password_incorrect' | 'account_deletion_password_incorrect'
 }
 
-/** A federated account needs none. Throws `missing`, `wrong`, hashing_busy. Contract: 3, change-password and deletion. */
+/** A federated account needs none. Throws `missing`, `wrong`, hashing_busy. Contract: 3, Confirmation by password. */
 export async function verifyOwnPassword(
   { hasher }: Pick<Deps, 'hasher'>,
   user: User,
