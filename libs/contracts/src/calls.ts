@@ -60,8 +60,8 @@ export const detachHome = defineCall({
 })
 
 /**
- * Asks federation-fanout whether a home instance is still the one that is known: `unknown` when it is no peer or its
- * instanceId was never learnt, `same` and `changed` from a signed answer, else `unverified`. Contract: 7, login repair.
+ * Asks federation-fanout whether a home instance is still the one that is known: `unknown` when it is no peer, a revoked or
+ * rejected one, or its instanceId was never learnt, `same` and `changed` from a signed answer, else `unverified`. Contract: 7, login repair.
  */
 export const checkHomeEpoch = defineCall({
   subject: 'call.federation.check-home-epoch.v1',

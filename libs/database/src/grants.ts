@@ -44,7 +44,8 @@ export const grants: Readonly<Record<DatabaseService, Grants>> = {
       ...allow('select, insert, update (id), delete', 'file_removals', 'sign_ins'),
       replica_hosts: 'select, insert, delete',
       peer_resets: 'select (host, new_instance_id, seen_at)',
-      ...allow('select (status)', 'peers', 'approval_requests'),
+      peers: 'select (host, status)',
+      approval_requests: 'select (status)',
       presences: 'select, delete',
       // Tables of chat: for deletion and for a stub's takeover.
       spaces: 'select',

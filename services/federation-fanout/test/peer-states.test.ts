@@ -353,7 +353,7 @@ describe('the states of a peer', () => {
     await signed('/api/federation/sync', { sinceTimestamp: 0, limit: 1 })
     remote.secret = 'c'.repeat(64)
     const unproven: string[] = []
-    for (const status of ['unreachable', 'needs_attention', 'awaiting_approval', 'revoked', 'active']) {
+    for (const status of ['unreachable', 'needs_attention', 'awaiting_approval', 'active']) {
       await instance.deps.orm.em.fork().execute('update peers set status = ?', [status])
       unproven.push(await ask())
     }
@@ -363,9 +363,24 @@ describe('the states of a peer', () => {
     const different = await ask()
     await instance.deps.orm.em.fork().execute('delete from peer_resets')
 
-    expect(unproven).to.deep.equal(Array(5).fill('unverified'))
+    expect(unproven).to.deep.equal(Array(4).fill('unverified'))
     expect([same, different]).to.deep.equal(['same', 'changed'])
   })
+
+  for (const status of ['rejected', 'revoked'] as const) {
+    /** Contract: 7, Login repair. */
+    it(`${status}: nothing is asked of its home, as of a stranger's, while the epoch of an active peer is compared`, async () => {
+      const ask = async () => (await checkHome(instance.deps, { host: 'b.test', timeoutMs: 5_000 })).outcome
+      await instance.deps.orm.em.fork().execute('delete from peers')
+      await build({ status, instance_id: randomUUID() })
+
+      const stranger = await ask()
+      const received = remote.received.length
+      await instance.deps.orm.em.fork().execute("update peers set status = 'active'")
+
+      expect([stranger, received, await ask()]).to.deep.equal(['unknown', 0, 'changed'])
+    })
+  }
 
   it('rotates every 1 to 365 days', async () => {
     const { id } = await build()

@@ -28,7 +28,7 @@ type Replies = {
 /** Stands for federation-fanout: what it answers, and what it was asked. No home is a peer, unless told otherwise. */
 export type FakeFederation = Replies & {
   asked: unknown[]
-  /** Nobody answers for an epoch any more. */
+  /** Nobody answers any more. */
   leave: () => Promise<void>
 }
 
@@ -56,6 +56,7 @@ type Options = {
   /** Another replica's, to share its database. */
   databaseUrl?: string
   random?: Random
+  bus?: Bus
   /** Of the pool. */
   connections?: number
   overrides?: Partial<Deps>
@@ -64,7 +65,7 @@ type Options = {
 /** One identity service over a database of its own, an in-process bus and cache, and a clock that stands still. */
 export async function startTestIdentity(options: Options = {}): Promise<TestIdentity> {
   await using opening = new AsyncDisposableStack()
-  const { databaseUrl: sharedUrl, random, connections } = options
+  const { databaseUrl: sharedUrl, random, bus, connections } = options
   const database = sharedUrl && {
     url: sharedUrl,
     orm: opening.adopt(await connectDatabase({ url: sharedUrl }), (orm) => orm.close()),
@@ -74,6 +75,7 @@ export async function startTestIdentity(options: Options = {}): Promise<TestIden
       service: 'identity',
       ...(database && { database }),
       ...(random && { random }),
+      ...(bus && { bus }),
       ...(connections && { connections }),
     }),
   )
@@ -116,10 +118,11 @@ async function fakeFederation(opening: AsyncDisposableStack, bus: Bus): Promise<
     asked: [],
     leave: async () => undefined,
   }
-  const epochs = opening.use(await bus.respond(checkHomeEpoch, async (asked) => (fake.asked.push(asked), fake.epoch)))
-  fake.leave = async () => await epochs[Symbol.asyncDispose]()
-  opening.use(await bus.respond(lookUpByHomeId, async (asked) => (fake.asked.push(asked), fake.user)))
-  opening.use(await bus.respond(verifyAttachProof, async (asked) => (fake.asked.push(asked), fake.proof)))
+  const responders = opening.use(new AsyncDisposableStack())
+  responders.use(await bus.respond(checkHomeEpoch, async (asked) => (fake.asked.push(asked), fake.epoch)))
+  responders.use(await bus.respond(lookUpByHomeId, async (asked) => (fake.asked.push(asked), fake.user)))
+  responders.use(await bus.respond(verifyAttachProof, async (asked) => (fake.asked.push(asked), fake.proof)))
+  fake.leave = async () => await responders.disposeAsync()
   return fake
 }
 

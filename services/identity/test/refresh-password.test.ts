@@ -124,17 +124,6 @@ describe('Login 5: the home instance decides when a federated password does not 
     expect((await logIn(homePassword)).status).to.equal(200)
   })
 
-  it('answers 503 while nobody can be asked whether the home is a peer, and 401 to a password that is wrong there', async () => {
-    await identity.federation.leave()
-
-    const right = await logIn(homePassword)
-    const wrong = await logIn('wrong everywhere')
-
-    expect([right.status, right.headers.get('retry-after')]).to.deep.equal([503, '1'])
-    expect([wrong.status, wrong.body]).to.deep.equal([401, generic])
-    expect((await readUser(identity, user.id)).passwordHash).to.equal(testPasswordHash)
-  })
-
   it('takes the silence of a slow home for no answer, not for one of federation-fanout', async () => {
     await identity.federation.leave()
     home.meanwhile = async () => identity.clock.advance(9_900)

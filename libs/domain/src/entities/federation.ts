@@ -5,6 +5,9 @@ import { defineTable } from './table.ts'
 export type PeerStatus =
   'pending' | 'awaiting_approval' | 'active' | 'unreachable' | 'needs_attention' | 'rejected' | 'revoked'
 
+/** Their instances are strangers: nothing of them is compared with what they were. Contract: 7, Login repair. */
+export const strangerStatuses: readonly PeerStatus[] = ['rejected', 'revoked']
+
 /** With what existing instances call each. Contract: 7, states of a peer; federation-wire-2.md 2.2. */
 export const peerReasons = {
   denied_by_admin: 'denied_by_local_admin',

@@ -1,6 +1,6 @@
 import { attachProofReply, byHomeIdReply, endpoints, pictureFields } from '@gatehouse/contracts'
 import type { checkHomeEpoch, lookUpByHomeId, RemoteUser, verifyAttachProof } from '@gatehouse/contracts'
-import { Peer } from '@gatehouse/domain'
+import { Peer, strangerStatuses } from '@gatehouse/domain'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 import { proveSecret } from '../handshake/prove-secret.ts'
@@ -9,7 +9,7 @@ import { findFormerInstance, isOtherInstance, noteInstance } from '../peers/peer
 import { hostOf } from '../peers/signature.ts'
 import { policy } from '../policy.ts'
 
-/** `unknown`: no peer with a known instanceId. Another instance parks the peer. Contract: 7, login repair. */
+/** `unknown`: a stranger, or no instanceId is known. Another instance parks the peer. Contract: 7, Login repair. */
 export async function checkHome(
   deps: Deps,
   { host, timeoutMs, requestId }: z.infer<typeof checkHomeEpoch.request> & { requestId?: string | undefined },
@@ -17,7 +17,7 @@ export async function checkHome(
   const homes = await findKnownHomes(deps, hostOf(host))
   if (homes.length === 0) return { outcome: 'unknown' }
   const endsAt = performance.now() + timeoutMs
-  for (const { peer, instanceId } of homes.filter((home) => home.peer.status !== 'revoked')) {
+  for (const { peer, instanceId } of homes) {
     const secrets = peer.secretsAt(deps.clock.now())
     const proof = await proveSecret(deps, { origin: peer.origin, secrets, endsAt })
     if (!proof.proven) continue
@@ -31,7 +31,7 @@ export async function checkHome(
 /** An active peer may not have said its instanceId yet: the former one counts. */
 async function findKnownHomes({ orm }: Deps, host: string): Promise<{ peer: Peer; instanceId: string }[]> {
   const em = orm.em.fork()
-  const peers = await em.find(Peer, { host })
+  const peers = await em.find(Peer, { host, status: { $nin: [...strangerStatuses] } })
   const homes = peers.map(async (peer) => {
     const instanceId = peer.instanceId ?? (await findFormerInstance(em, peer.origin))
     return instanceId ? [{ peer, instanceId }] : []

@@ -1,6 +1,7 @@
-import { checkHomeEpoch } from '@gatehouse/contracts'
-import type { User } from '@gatehouse/domain'
+import { checkHomeEpoch, normalizeHost } from '@gatehouse/contracts'
+import { Peer, strangerStatuses, type User } from '@gatehouse/domain'
 import { OutboundFailure, type OutboundAnswer } from '@gatehouse/outbound'
+import { Unavailable } from '@gatehouse/runtime'
 import { requestIdHeader } from '@gatehouse/service-kit'
 import { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
@@ -70,16 +71,33 @@ function read<T>(schema: z.ZodType<T>, { body }: OutboundAnswer): T | undefined 
 
 type Question = { host: string; requestId: string | undefined; timeoutMs: number }
 
-/** Undefined where nothing speaks against it. Throws `Unavailable` where nobody can be asked: the password may be right. */
+/** Undefined where nothing speaks against it. Throws `Unavailable`. */
 async function judgeInstance(
-  { bus, log }: AskDeps,
+  deps: AskDeps,
   { host, requestId, timeoutMs }: Question,
 ): Promise<NotConfirmed | undefined> {
+  const { bus, log } = deps
   const options = { requestId, timeoutMs: timeoutMs + policy.homeCallMarginMs }
-  const { outcome } = await bus.request(checkHomeEpoch, { host, timeoutMs }, options)
+  const reply = bus.request(checkHomeEpoch, { host, timeoutMs }, options)
+  const { outcome } = await answerAbout(deps, { host, reply, ofStranger: { outcome: 'unknown' } })
   if (outcome === 'same' || outcome === 'unknown') return undefined
   log.warn({ homeInstance: host, requestId, outcome }, 'home instance not recognized at login')
   return { verdict: outcome === 'changed' ? 'refused' : 'no_answer' }
+}
+
+type AboutHome<T> = { host: string; reply: Promise<T>; ofStranger: T }
+
+/**
+ * What federation-fanout says of a home, and of a stranger also while it or NATS is away. Throws `Unavailable` for a peer:
+ * the password may be right. Contract: 7, Login repair.
+ */
+export async function answerAbout<T>({ orm }: Pick<Deps, 'orm'>, { host, reply, ofStranger }: AboutHome<T>): Promise<T> {
+  return await reply.catch(async (error: unknown) => {
+    if (!(error instanceof Unavailable)) throw error
+    const known = { host: normalizeHost(host), status: { $nin: [...strangerStatuses] } }
+    if ((await orm.em.fork().count(Peer, known)) > 0) throw error
+    return ofStranger
+  })
 }
 
 /** Plain http is for instances in FEDERATION_RESOLVE, while this one is served over http too. */

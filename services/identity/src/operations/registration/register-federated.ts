@@ -19,7 +19,7 @@ import { policy } from '../../policy.ts'
 import { loadSettings } from '../../queries/load-settings.ts'
 import { findFederatedUser, type FederatedIdentity } from '../../queries/load-user.ts'
 import { recordAccountEvent, refuseViolation } from '../change-account.ts'
-import { askHome, type AskDeps } from '../credentials/ask-home.ts'
+import { answerAbout, askHome, type AskDeps } from '../credentials/ask-home.ts'
 import { recordSignIn } from '../credentials/sign-ins.ts'
 import { federatedFault } from './check-username.ts'
 import { insertAccount, readRegistration, refuseTakenName } from './insert-account.ts'
@@ -136,14 +136,15 @@ type NameClaim = { account: User; claimedName: string; requestId?: string | unde
  * that of the claim is the claimant's. `outcome`: whether the home told it, which is asked for stubs alone. `not_found`, and
  * nothing is sent, where the claimed name has another domain. Throws `Unavailable`. Contract: 7, Login repair.
  */
-export async function findNameAtHome({ bus }: AskDeps, { account, claimedName, requestId }: NameClaim) {
+export async function findNameAtHome(deps: AskDeps, { account, claimedName, requestId }: NameClaim) {
   const { homeInstance, homeUserId } = account
   const name = handleOf(account.username)
   if (!homeInstance || !isNameOfHost(claimedName, homeInstance)) return { outcome: 'not_found' as const, name }
   const known = { outcome: 'no_peer' as const, name }
   if (!account.isStub() || !homeUserId) return known
   const options = { requestId, timeoutMs: policy.lookupCallTimeoutMs }
-  const told = await bus.request(lookUpByHomeId, { host: homeInstance, homeUserId }, options)
+  const reply = deps.bus.request(lookUpByHomeId, { host: homeInstance, homeUserId }, options)
+  const told = await answerAbout(deps, { host: homeInstance, reply, ofStranger: { outcome: 'no_peer' } })
   return { outcome: told.outcome, name: told.username ? baseUsername(told.username).toLowerCase() : name }
 }
 
