@@ -69,6 +69,36 @@ describe('registration at an instance that is closed', function () {
     await page.context().close()
   })
 
+  /** Contract: 3, check-username. */
+  it('asks whether a name is free while it is closed too, and knows from the answer that it was closed or opened', async () => {
+    const setOpen = (isOpen: boolean) => instance.runSql(`update instance_settings set registration_open = ${isOpen}`)
+    await setOpen(true)
+    const page = await actions.openPage(browser, instance, '/register')
+    await actions.fillField(page, 'Username', 'hedy')
+    await actions.waitForText(page, 'hedy is available.')
+
+    await setOpen(false)
+    await actions.fillField(page, 'Username', 'hedy_2')
+    await actions.waitForText(page, 'New accounts need an invite.')
+    await actions.fillField(page, 'Invite link', invite)
+    await actions.click(page, 'Continue')
+    await actions.waitForText(page, 'You are invited:')
+    expect(await page.getByLabel('Username').inputValue()).to.equal('hedy_2')
+
+    const answer = page.waitForResponse((response) => response.url().endsWith('check-username?username=alice'))
+    await actions.fillField(page, 'Username', 'alice')
+    expect((await answer).status()).to.equal(403)
+    await page.getByText('3 to 32 letters, digits or underscores.').waitFor()
+    expect(await page.getByLabel('Username').getAttribute('aria-invalid')).to.not.equal('true')
+
+    await setOpen(true)
+    await actions.fillField(page, 'Username', 'hedy_3')
+    await actions.waitForText(page, 'hedy_3 is available.')
+    expect(await page.getByText('You are invited:').count()).to.equal(0)
+    await setOpen(false)
+    await page.context().close()
+  })
+
   it('has its buttons in view on a laptop and on a phone', async () => {
     for (const [width, height] of [
       [1366, 768],

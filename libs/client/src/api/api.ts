@@ -115,9 +115,10 @@ export function createApi(options: ApiOptions) {
       try {
         return await call('checkUsername', { query: { username }, signal })
       } catch (error) {
-        const reason = error instanceof ApiError && error.fields['available'] === false && error.fields['reason']
-        if (typeof reason !== 'string') throw error
-        return { available: false, reason }
+        if (!(error instanceof ApiError)) throw error
+        const { available, reason } = error.fields
+        if (available !== false || typeof reason !== 'string') throw error
+        return { available, reason, ...(error.code !== null && { code: error.code }) }
       }
     },
     /** At most 8 MiB. */

@@ -30,12 +30,13 @@ export function findRegistrationProblems(entry: RegistrationEntry): Registration
   return problems
 }
 
-/** A malformed username stays `idle`. */
+/** A malformed username stays `idle`. `closed`: while the gate of the instance is, it says of no name whether it is free. */
 export type AvailabilityState =
   | { status: 'idle' }
   | { status: 'checking'; username: string }
   | { status: 'available'; username: string }
   | { status: 'unavailable'; username: string; reason: string }
+  | { status: 'closed'; username: string }
   | { status: 'failed'; username: string; error: Error }
 
 export type AvailabilityCheck = ReturnType<typeof createAvailabilityCheck>
@@ -55,9 +56,10 @@ export function createAvailabilityCheck(api: Pick<Api, 'checkUsername'>, clock =
   }
   const request = async (username: string, signal: AbortSignal) => {
     try {
-      const { available, reason } = await api.checkUsername(username, { signal })
+      const { available, reason, code } = await api.checkUsername(username, { signal })
       if (signal.aborted) return
       if (available) set({ status: 'available', username })
+      else if (code === 'registration_closed') set({ status: 'closed', username })
       else set({ status: 'unavailable', username, reason: reason ?? 'This username is not available' })
     } catch (error) {
       if (signal.aborted || isAborted(error)) return

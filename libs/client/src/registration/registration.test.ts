@@ -66,6 +66,18 @@ describe('Client session behaviour: registration step 1', () => {
     })
   })
 
+  it('says that registration is closed where the answer does, and not that the name is taken', async () => {
+    const { client, clock, network } = buildClient()
+    const closed = { available: false, reason: 'Registration is currently closed', code: 'registration_closed' }
+    network.answer(check, { status: 403, body: { error: closed.reason, statusCode: 403, ...closed } })
+    const availability = createAvailabilityCheck(client, clock)
+
+    availability.check('alice')
+    await clock.advance(500)
+
+    expect(availability.getSnapshot()).to.deep.equal({ status: 'closed', username: 'alice' })
+  })
+
   it('requests nothing for a malformed name, and reports a failed request', async () => {
     const { client, clock, network } = buildClient()
     const availability = createAvailabilityCheck(client, clock)

@@ -1,24 +1,17 @@
 import type { ApiError } from '@gatehouse/client'
-import {
-  type AvailabilityState,
-  createAvailabilityCheck,
-  findRegistrationProblems,
-} from '@gatehouse/client/registration'
+import { type AvailabilityState, findRegistrationProblems } from '@gatehouse/client/registration'
 import { limits } from '@gatehouse/contracts/constants'
-import { useEffect, useState } from 'react'
+import { useEffect } from 'react'
 import { Link, useSearch } from 'wouter'
 import { UserName } from '../../components/avatar.tsx'
 import { formatError, MutationError, SubmitButton } from '../../components/error-message.tsx'
 import { Field, Form, PasswordField } from '../../components/field.tsx'
-import { useClient, useStore } from '../../hooks.ts'
 import { t, translate, translateRefusal } from '../../language/language.ts'
 import { findRefusedField, type Registration } from './use-registration.ts'
 
-export function AccountStep({ account, editAccount, mutation, invite, isClosed, setStep }: Registration) {
-  const client = useClient()
-  const [availabilityCheck] = useState(() => createAvailabilityCheck(client))
-  useEffect(() => () => availabilityCheck.cancel(), [availabilityCheck])
-  const availability = useStore(availabilityCheck)
+export function AccountStep(registration: Registration) {
+  const { account, editAccount, mutation, invite, isClosed, setStep, availability, checkAvailability } = registration
+  useEffect(() => checkAvailability.cancel, [checkAvailability])
   const problems = findRegistrationProblems(account)
   const taken = availability.status === 'unavailable' ? translate(availability.reason) : null
   const refusedField = findRefusedField(mutation.error)
@@ -51,8 +44,7 @@ export function AccountStep({ account, editAccount, mutation, invite, isClosed, 
         hint={describeCheck(availability)}
         onText={(username) => {
           editAccount({ username })
-          // A closed instance refuses this check for every name.
-          if (!isClosed) availabilityCheck.check(username)
+          checkAvailability.check(username)
         }}
       />
       <PasswordField

@@ -1,10 +1,10 @@
 import { ApiError } from '@gatehouse/client'
-import type { RegistrationEntry } from '@gatehouse/client/registration'
+import { createAvailabilityCheck, type RegistrationEntry } from '@gatehouse/client/registration'
 import type { RefusalCode } from '@gatehouse/contracts'
 import { avatarColors, parseUrl } from '@gatehouse/contracts/constants'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { useSearchParams } from 'wouter'
-import { useAppContext, useInstanceInfo, useMutation, useQuery, useToast } from '../../hooks.ts'
+import { useAppContext, useClient, useInstanceInfo, useMutation, useQuery, useStore, useToast } from '../../hooks.ts'
 import { useImageFile } from '../../kept-state.ts'
 import { t } from '../../language/language.ts'
 
@@ -25,6 +25,7 @@ export function useRegistration() {
     return { displayName: '', avatarColor }
   })
   const image = useImageFile()
+  const { isClosed: isClosedNow, ...checked } = useAvailability()
 
   const register = () =>
     mutation.run(async () => {
@@ -42,7 +43,7 @@ export function useRegistration() {
         throw error
       }
     })
-  const isClosed = info?.registrationOpen === false
+  const isClosed = isClosedNow ?? info?.registrationOpen === false
   return {
     instanceName: info?.name ?? t('this instance'),
     /** The form waits for the answer, so that it does not change while it is filled in. */
@@ -58,6 +59,7 @@ export function useRegistration() {
     image,
     mutation,
     register,
+    ...checked,
   }
 }
 
@@ -82,6 +84,20 @@ export function findRefusedField(error: unknown) {
   if (!(error instanceof ApiError)) return null
   const field = refusedFields[error.code as RefusalCode] ?? error.details?.field
   return accountFields.find((name) => name === field) ?? null
+}
+
+/** `isClosed`: what the last answer says of the gate, which changes while the page is open. Contract: 3, check-username. */
+function useAvailability() {
+  const client = useClient()
+  const [checkAvailability] = useState(() => createAvailabilityCheck(client))
+  const availability = useStore(checkAvailability)
+  const [isClosed, setClosed] = useState<boolean | null>(null)
+  const { status } = availability
+  useEffect(() => {
+    if (status === 'closed') setClosed(true)
+    if (status === 'available' || status === 'unavailable') setClosed(false)
+  }, [status])
+  return { availability, checkAvailability, isClosed }
 }
 
 function useInvite(tokenInUrl: string) {
