@@ -93,6 +93,15 @@ describe('A login with the password of the home', () => {
         })
       }
 
+      it('is 503 also where the home of a peer is spelled with its port and in capitals', async () => {
+        await build('active')
+        await identity.deps.orm.em
+          .fork()
+          .execute('update users set home_instance = ? where id = ?', ['HOME.example:8443', user.id])
+
+        expect(await logIn()).to.deep.equal([503, '1'])
+      })
+
       it('upgrades a stub of a home that is no peer, and is 503 for one of a peer', async () => {
         await build(null, buildStub)
         const stranger = [await logIn(), await fitsHere()]

@@ -1,4 +1,4 @@
-import { checkHomeEpoch, normalizeHost } from '@gatehouse/contracts'
+import { checkHomeEpoch, parseUrl } from '@gatehouse/contracts'
 import { Peer, strangerStatuses, type User } from '@gatehouse/domain'
 import { OutboundFailure, type OutboundAnswer } from '@gatehouse/outbound'
 import { Unavailable } from '@gatehouse/runtime'
@@ -91,11 +91,16 @@ type AboutHome<T> = { host: string; reply: Promise<T>; ofStranger: T }
  * What federation-fanout says of a home, and of a stranger also while it or NATS is away. Throws `Unavailable` for a peer:
  * the password may be right. Contract: 7, Login repair.
  */
-export async function answerAbout<T>({ orm }: Pick<Deps, 'orm'>, { host, reply, ofStranger }: AboutHome<T>): Promise<T> {
+export async function answerAbout<T>(
+  { orm }: Pick<Deps, 'orm'>,
+  { host, reply, ofStranger }: AboutHome<T>,
+): Promise<T> {
   return await reply.catch(async (error: unknown) => {
     if (!(error instanceof Unavailable)) throw error
-    const known = { host: normalizeHost(host), status: { $nin: [...strangerStatuses] } }
-    if ((await orm.em.fork().count(Peer, known)) > 0) throw error
+    // As federation-fanout reads a host.
+    const name = parseUrl(`https://${host}`)?.hostname ?? host
+    const known = await orm.em.fork().count(Peer, { host: name, status: { $nin: [...strangerStatuses] } })
+    if (known > 0) throw error
     return ofStranger
   })
 }
