@@ -174,6 +174,47 @@ describe('passkeys in the browser', function () {
     await page.context().close()
   })
 
+  it('work through a password manager whose credentials only look like those of the browser', async () => {
+    const page = await openHome('lena')
+    await takeAwayOffers(page)
+    const imitate = () => {
+      const imitated = (credential: Credential | null) => {
+        const { id, rawId, type, response } = credential as PublicKeyCredential
+        const fields = { id, rawId, type, response, authenticatorAttachment: 'platform' }
+        const methods = { getClientExtensionResults: () => ({}) }
+        const values = Object.entries({ ...fields, ...methods }).map(([name, value]) => [name, { value }] as const)
+        return Object.create(PublicKeyCredential.prototype, Object.fromEntries(values)) as Credential
+      }
+      const { credentials } = navigator
+      const [create, get] = [credentials.create.bind(credentials), credentials.get.bind(credentials)]
+      credentials.create = async (options) => imitated(await create(options))
+      credentials.get = async (options) => imitated(await get(options))
+    }
+    await page.addInitScript(imitate)
+    await addDevice(page)
+    await page.reload()
+    await actions.openSettings(page, 'security')
+    await actions.click(page, 'Add a passkey')
+    await actions.fillField(page, 'Your password', password)
+    await actions.clickInDialog(page, 'Continue')
+    await actions.waitForText(page, /^Added on .*, not used yet$/)
+    await actions.logOut(page)
+    await actions.click(page, 'Sign in with a passkey')
+    await actions.waitForHomePage(page)
+    await page.context().close()
+  })
+
+  it('say where they work when the page is opened at another address', async () => {
+    const page = await actions.openPage(browser, instance, { path: '/login' })
+    await takeAwayOffers(page)
+    const { hostname, port } = new URL(instance.origin)
+    const other = hostname === 'localhost' ? '127.0.0.1' : 'localhost'
+    await page.goto(`http://${other}:${port}/login`)
+    await actions.click(page, 'Sign in with a passkey')
+    await actions.waitForText(page, `Passkeys of this instance work only at ${hostname}.`)
+    await page.context().close()
+  })
+
   it('are listed on another page of the account as soon as they come and go', async () => {
     const page = await openHome('max')
     await addDevice(page)

@@ -67,7 +67,7 @@ export async function runTokenRevocations(size: TokenSize): Promise<{ run: Token
   )
   const recheck = recheckTokens({ clients: tokenClients(cluster), revoked, run, stop, pick: seededPick(seed) })
   try {
-    await eventually('enough was revoked under faults', () => isEnough(run, size), 150_000 + size.changes * 1_000)
+    await eventually('enough was revoked under faults', () => isEnough(run, size), 150_000 + size.changes * 3_000)
   } finally {
     stopping.abort()
     await Promise.all([...work, recheck, faults])

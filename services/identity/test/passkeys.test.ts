@@ -223,6 +223,20 @@ describe('Passkeys', () => {
         expect((await logIn(uncounted.get(await offered(), { counter: 0 }))).status).to.equal(200)
     })
 
+    it('lets a backed-up key in whose counter does not rise, and logs it: its devices may count each for itself', async () => {
+      await added()
+      for (const counter of [7, 7, 3, 0]) {
+        const response = key.get(await offered(), { counter, isBackedUp: true })
+        expect((await logIn(response)).status).to.equal(200)
+      }
+      expect(refused(await logIn(key.get(await offered(), { counter: 7 })))).to.deep.equal([401, 'passkey_cloned'])
+
+      const noted = identity.logLines.filter(
+        ({ userId, msg }) => userId === user.id && /did not rise/.test(String(msg)),
+      )
+      expect(noted.map(({ counter, counted }) => [counter, counted])).to.deep.equal([7, 3, 0].map((c) => [c, 7]))
+    })
+
     it('is refused to suspended, federated and deleted accounts', async () => {
       await added()
       const em = identity.deps.orm.em.fork()

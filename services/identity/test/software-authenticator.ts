@@ -3,10 +3,18 @@ import { isoCBOR } from '@simplewebauthn/server/helpers'
 
 const present = 0x01
 const verified = 0x04
+const backedUp = 0x08 | 0x10
 const attested = 0x40
 
 /** What an authenticator, or who pretends to be one, does differently. */
-type Differences = { origin?: string; rpId?: string; isVerified?: boolean; counter?: number; userHandle?: string }
+type Differences = {
+  origin?: string
+  rpId?: string
+  isVerified?: boolean
+  isBackedUp?: boolean
+  counter?: number
+  userHandle?: string
+}
 type Options = Record<string, unknown>
 
 /** A discoverable ES256 key without attestation. Its private key never leaves it, as far as tests go. */
@@ -25,9 +33,9 @@ export function createAuthenticator() {
   const clientData = (type: string, { challenge }: Options, { origin = 'https://here.example' }: Differences) =>
     Buffer.from(JSON.stringify({ type, challenge, origin, crossOrigin: false }))
   const authenticatorData = (flags: number, given: Differences, credentialData = Buffer.alloc(0)) => {
-    const { rpId = 'here.example', isVerified = true } = given
+    const { rpId = 'here.example', isVerified = true, isBackedUp = false } = given
     const head = Buffer.alloc(5)
-    head.writeUInt8(present | (isVerified ? verified : 0) | flags)
+    head.writeUInt8(present | (isVerified ? verified : 0) | (isBackedUp ? backedUp : 0) | flags)
     head.writeUInt32BE(given.counter ?? (counter += 1), 1)
     return Buffer.concat([hashOf(rpId), head, credentialData])
   }

@@ -1,21 +1,36 @@
-import type { Client, Endpoints } from '@gatehouse/client'
+import { type Client, type Endpoints, isAborted } from '@gatehouse/client'
 
-/** Browsers of before 2025 lack the forms in JSON. Pages without TLS, but for those of this machine, have no passkeys. */
-export const canUsePasskeys = (): boolean =>
-  typeof PublicKeyCredential === 'function' && 'parseRequestOptionsFromJSON' in PublicKeyCredential
+/** Pages without TLS, but for those of this machine, have no passkeys. */
+export const canUsePasskeys = (): boolean => typeof PublicKeyCredential === 'function'
+
+/** `exists`: the device has one of this account. `other_address`: they belong to `host` alone. `none`: also where the person gives up. */
+export class PasskeyFailure extends Error {
+  readonly reason: 'exists' | 'other_address' | 'none'
+  readonly host: string
+
+  constructor(reason: PasskeyFailure['reason'], host = '', options?: ErrorOptions) {
+    super(`the browser gave no passkey: ${reason}`, options)
+    this.reason = reason
+    this.host = host
+  }
+}
 
 type Response = Endpoints['logInByPasskey']['input']['body']['response']
 
-/** Throws a DOMException, also where the person gives up. Contract: 3, Passkeys. */
+/** Not before a page asks for a passkey: the login page stays light. */
+const loadLibrary = () => import('@simplewebauthn/browser')
+
+/** Throws PasskeyFailure. Contract: 3, Passkeys. */
 export async function choosePasskey(
   client: Client,
   signal: AbortSignal,
-  mediation: CredentialMediationRequirement = 'optional',
+  useBrowserAutofill = false,
 ): Promise<Response> {
-  const options = await client.call('passkeyOptions', { signal })
-  // eslint-disable-next-line browsers/refuse-newer-apis -- canUsePasskeys asks for it
-  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options)
-  return toJson(await navigator.credentials.get({ publicKey, signal, mediation })) as Response
+  const [optionsJSON, { startAuthentication }] = await Promise.all([
+    client.call('passkeyOptions', { signal }),
+    loadLibrary(),
+  ])
+  return await request(signal, optionsJSON.rpId, () => startAuthentication({ optionsJSON, useBrowserAutofill }))
 }
 
 export async function logInByPasskey(client: Client, response: Response, signal: AbortSignal): Promise<void> {
@@ -28,14 +43,14 @@ const offerMs = 4 * 60_000
 
 /** In the suggestions of the field `username webauthn`, until the signal ends or a request fails: then there is no choice. */
 export async function offerPasskeys(client: Client, signal: AbortSignal): Promise<Response | null> {
-  if (!canUsePasskeys() || !(await PublicKeyCredential.isConditionalMediationAvailable())) return null
+  if (!canUsePasskeys() || !(await (await loadLibrary()).browserSupportsWebAuthnAutofill())) return null
   while (!signal.aborted) {
     const offer = new AbortController()
     const end = () => offer.abort()
     const timer = setTimeout(end, offerMs)
     signal.addEventListener('abort', end)
     try {
-      return await choosePasskey(client, offer.signal, 'conditional')
+      return await choosePasskey(client, offer.signal, true)
     } catch {
       if (!offer.signal.aborted) return null
     } finally {
@@ -46,16 +61,37 @@ export async function offerPasskeys(client: Client, signal: AbortSignal): Promis
   return null
 }
 
-/** Throws a DOMException, also where the person gives up. Contract: 3, Passkeys. */
+/** Throws PasskeyFailure. Contract: 3, Passkeys. */
 export async function addPasskey(client: Client, addition: { name: string; password: string }, signal: AbortSignal) {
   const { name, password } = addition
-  const options = await client.call('beginPasskey', { body: { password }, signal })
-  // eslint-disable-next-line browsers/refuse-newer-apis -- canUsePasskeys asks for its like
-  const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options)
-  const credential = await navigator.credentials.create({ publicKey, signal })
-  const response = toJson(credential) as Endpoints['addPasskey']['input']['body']['response']
+  const { startRegistration } = await loadLibrary()
+  const optionsJSON = await client.call('beginPasskey', { body: { password }, signal })
+  const response = await request(signal, optionsJSON.rp.id, () => startRegistration({ optionsJSON }))
   await client.call('addPasskey', { body: { name, response } })
 }
 
-// eslint-disable-next-line browsers/refuse-newer-apis -- canUsePasskeys asks for its like
-const toJson = (credential: Credential | null): unknown => (credential as PublicKeyCredential | null)?.toJSON()
+let latest: AbortSignal | null = null
+
+/** The browser takes one request at a time: a later one ends the one before. */
+async function request<T>(signal: AbortSignal, host: string, start: () => Promise<T>): Promise<T> {
+  const { WebAuthnAbortService } = await loadLibrary()
+  signal.throwIfAborted()
+  latest = signal
+  const cancel = () => {
+    if (latest === signal) WebAuthnAbortService.cancelCeremony()
+  }
+  signal.addEventListener('abort', cancel)
+  try {
+    return await start()
+  } catch (error) {
+    throw isAborted(error) ? error : new PasskeyFailure(reasonOf(error), host, { cause: error })
+  } finally {
+    signal.removeEventListener('abort', cancel)
+  }
+}
+
+function reasonOf(error: unknown): PasskeyFailure['reason'] {
+  const name = error instanceof Error ? error.name : ''
+  if (name === 'InvalidStateError') return 'exists'
+  return name === 'SecurityError' ? 'other_address' : 'none'
+}

@@ -44,6 +44,8 @@ const sessionGateway = rowsOf('session-gateway')
 const ownWrites = { requests: 60, windowSeconds: 60, by: 'account' } as const
 
 const likeLogin = { requests: 15, windowSeconds: 120 } as const
+/** Each opened login page asks. They cost nothing and are not stored. */
+const offers = { requests: 300, windowSeconds: 60 } as const
 const checks = { requests: 30, windowSeconds: 60 } as const
 const twiceADay = { requests: 2, windowSeconds: 86_400, by: 'account' } as const
 const seldom = { requests: 5, windowSeconds: 900 } as const
@@ -85,7 +87,7 @@ export const endpointTable = {
   confirmSecondFactor: identity('POST', '/api/users/@me/second-factor/confirm', 'bearer', likeLogin),
   renewRecoveryCodes: identity('POST', '/api/users/@me/second-factor/recovery-codes', 'bearer', likeLogin),
   endSecondFactor: identity('DELETE', '/api/users/@me/second-factor', 'bearer', likeLogin),
-  passkeyOptions: identity('POST', '/api/auth/passkey/options', 'anyone', likeLogin),
+  passkeyOptions: identity('POST', '/api/auth/passkey/options', 'anyone', offers),
   logInByPasskey: identity('POST', '/api/auth/passkey', 'anyone', likeLogin),
   beginPasskey: identity('POST', '/api/users/@me/passkeys/options', 'bearer', likeLogin),
   addPasskey: identity('POST', '/api/users/@me/passkeys', 'bearer', likeLogin),

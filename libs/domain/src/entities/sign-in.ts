@@ -28,14 +28,24 @@ const PasskeySchema = defineTable('Passkey', 'passkeys', {
   lastUsedAt: p.datetime().nullable(),
 })
 
+/** What an authenticator says of a key when it signs. */
+type Use = { counter: number; isBackedUp: boolean }
+
 /** Contract: 3, Passkeys. */
 export class Passkey extends PasskeySchema.class {
-  /** False: it signed this often before, so there are two of it. `now` in milliseconds since the epoch. */
-  use(counter: number, now: number): boolean {
-    if (counter <= this.counter && this.counter + counter > 0) return false
-    this.counter = counter
+  /**
+   * False: it signed this often before, so there are two of it. Devices that share a backed-up key may count each for itself.
+   * `now` in milliseconds since the epoch.
+   */
+  use({ counter, isBackedUp }: Use, now: number): boolean {
+    if (this.hasCounted(counter) && !isBackedUp) return false
+    this.counter = Math.max(this.counter, counter)
     this.lastUsedAt = new Date(now)
     return true
+  }
+
+  hasCounted(counter: number): boolean {
+    return counter <= this.counter && this.counter + counter > 0
   }
 }
 PasskeySchema.setClass(Passkey)

@@ -2,6 +2,7 @@ import { ApiError, NetworkFailure } from '@gatehouse/client'
 import type { ComponentProps } from 'react'
 import type { Mutation, Query } from '../hooks.ts'
 import { t, translateRefusal } from '../language/language.ts'
+import { PasskeyFailure } from '../passkeys.ts'
 import { Button } from './button.tsx'
 import { formatCountdown } from './format.ts'
 import { Icon } from './icon.tsx'
@@ -78,9 +79,12 @@ export function formatError(error: Error): string {
     return error.status === 503 && error.fields['code'] !== 'remote_unreachable'
       ? t('The instance is busy. Try again in a moment.')
       : translateRefusal(error)
-  if (error instanceof DOMException)
-    return error.name === 'InvalidStateError'
-      ? t('This device has a passkey of your account already.')
-      : t('Your browser gave no passkey. Try again.')
+  if (error instanceof PasskeyFailure) return describePasskeyFailure(error)
   return t('Something went wrong. Try again.')
+}
+
+function describePasskeyFailure({ reason, host }: PasskeyFailure): string {
+  if (reason === 'exists') return t('This device has a passkey of your account already.')
+  if (reason === 'other_address') return t('Passkeys of this instance work only at {host}.', { host })
+  return t('Your browser gave no passkey. Try again.')
 }

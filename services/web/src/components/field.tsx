@@ -1,6 +1,6 @@
 import { countCodePoints } from '@gatehouse/contracts/constants'
 import type { ComponentProps, ReactNode, SubmitEvent, SyntheticEvent } from 'react'
-import { createContext, use, useEffect, useMemo, useState } from 'react'
+import { createContext, use, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import type { Mutation } from '../hooks.ts'
 import { t } from '../language/language.ts'
 import { Button } from './button.tsx'
@@ -69,22 +69,58 @@ type FormProps = Omit<ComponentProps<'form'>, 'onSubmit'> & {
 
 export function Form({ onSubmit, ...form }: FormProps) {
   const [lastSubmit, setLastSubmit] = useState<SubmitEvent | null>(null)
+  const newestOnSubmit = useRef(onSubmit)
+  newestOnSubmit.current = onSubmit
   const submit = async (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault()
     // A dialog can stand in a form.
     event.stopPropagation()
     setLastSubmit(event)
+    const { currentTarget } = event
     // A part filled into an empty date causes no event. This causes one.
-    event.currentTarget.checkValidity()
-    const wrong = event.currentTarget.querySelector<HTMLElement>('[data-problem], input:invalid')
+    currentTarget.checkValidity()
+    if (readFilled(currentTarget)) await nextRender()
+    const wrong = currentTarget.querySelector<HTMLElement>('[data-problem], input:invalid')
     if (wrong) wrong.focus()
-    else if ((await onSubmit()) === true) setLastSubmit(null)
+    else if ((await newestOnSubmit.current()) === true) setLastSubmit(null)
   }
   return (
     <SubmitContext value={lastSubmit}>
       <form noValidate {...form} onSubmit={(event) => void submit(event)} />
     </SubmitContext>
   )
+}
+
+/** What each field shows, as far as its component knows. */
+const shownValues = new WeakMap<Element, string>()
+
+/** A password manager may fill a field without an event: what the form holds counts. Returns whether a field had other text. */
+function readFilled(form: HTMLFormElement): boolean {
+  const filled = [...form.elements].filter((field): field is HTMLInputElement => {
+    const shown = shownValues.get(field)
+    return shown !== undefined && shown !== (field as HTMLInputElement).value
+  })
+  filled.forEach(tellInput)
+  return filled.length > 0
+}
+
+const tellInput = (field: HTMLElement) => field.dispatchEvent(new Event('input', { bubbles: true }))
+const nextRender = () => new Promise((resolve) => setTimeout(resolve))
+
+/** A render would take back what was filled in without an event: it is told once, and stays. */
+function useFilledText(value: string) {
+  const field = useRef<HTMLInputElement>(null)
+  const told = useRef<string>(undefined)
+  const text = field.current?.value ?? value
+  const isFilled = field.current !== null && shownValues.get(field.current) === value && text !== value
+  useLayoutEffect(() => {
+    if (!field.current) return
+    shownValues.set(field.current, value)
+    if (!isFilled || told.current === text) return
+    told.current = text
+    tellInput(field.current)
+  })
+  return { ref: field, value: isFilled ? text : value }
 }
 
 /** What a field shows and takes. Typing clears the error of the mutation. */
@@ -138,6 +174,7 @@ export function Field(props: FieldProps) {
   const { label, optional, hint, good, aside, name, problem, isLong, verbatim, action, onText, ...others } = props
   const { error: refusal, maxLength = Infinity, ...input } = others
   const { isPartial, input: partial } = usePartialInput(input.value, onText)
+  const filled = useFilledText(String(partial.value ?? ''))
   const isTooLong = countCodePoints(String(input.value).trim()) > maxLength
   const tooLong = isTooLong && t('Use at most {count} characters.', { count: maxLength })
   const isSubmitted = useIsSubmitted(name)
@@ -151,6 +188,7 @@ export function Field(props: FieldProps) {
       {...controlOf(name, error)}
       {...input}
       {...partial}
+      {...filled}
       data-problem={problem || isTooLong || isPartial ? true : undefined}
     />
   )

@@ -20,11 +20,11 @@ export async function offerPasskeyLogin(deps: LoginDeps): Promise<z.infer<typeof
   return { challenge, timeout: policy.passkeyChallengeMs, rpId, userVerification: 'required' }
 }
 
-/** Both factors at once, without a username. A counter that goes back is audited. Contract: 3, Passkeys. */
+/** Both factors at once, without a username. A counter that goes back is audited, or logged of a key that is backed up. Contract: 3, Passkeys. */
 export async function logInByPasskey(deps: LoginDeps, { response, client }: Sender & { response: Assertion }) {
   const known = await deps.orm.em.fork().findOne(Passkey, { credentialId: response.id })
   if (!known) throw refuse.passkey_rejected()
-  const { challenge, counter } = await verifyAssertion(deps, response, known)
+  const { challenge, use } = await verifyAssertion(deps, response, known)
   const logIn = async (em: EntityManager) => {
     const user = await em.findOne(User, { id: known.userId }, { lockMode: LockMode.PESSIMISTIC_READ })
     const passkey = await em.findOne(Passkey, { id: known.id }, { lockMode: LockMode.PESSIMISTIC_WRITE })
@@ -32,10 +32,12 @@ export async function logInByPasskey(deps: LoginDeps, { response, client }: Send
     await consumeChallenge(deps, em, { challenge, purpose: ofLogin })
     refuseSuspended(user)
     const now = await deps.databaseTime(em)
-    if (passkey.use(counter, now)) {
+    const detail = { passkey: passkey.name, counter: use.counter, counted: passkey.counter }
+    const hasCounted = passkey.hasCounted(use.counter)
+    if (passkey.use(use, now)) {
+      if (hasCounted) deps.log.info({ ...detail, userId: user.id }, 'the counter of a backed-up passkey did not rise')
       return { user, issuedAt: await recordSignIn(em, { user, now, method: 'passkey', client }) }
     }
-    const detail = { passkey: passkey.name, counter, counted: passkey.counter }
     enterAct(em, { action: 'user.passkey-cloned', user, detail, at: now })
     return null
   }

@@ -59,7 +59,8 @@ export async function verifyAssertion(where: Where, response: Assertion, { crede
       credential: { id: credentialId, publicKey: Buffer.from(publicKey, 'base64url'), counter: 0 },
     })
     if (!verified) throw new Error('not verified')
-    return { challenge: challenge(), counter: authenticationInfo.newCounter }
+    const { newCounter: counter, credentialBackedUp: isBackedUp } = authenticationInfo
+    return { challenge: challenge(), use: { counter, isBackedUp } }
   } catch {
     throw refuse.passkey_rejected()
   }
