@@ -8,10 +8,12 @@ import { dataFolder, pinnedNode, root } from './project.js'
 
 // A Ctrl-C arrives from the terminal and from npm.
 const duplicateSignalMs = 1_000
+const pollIntervalMs = 500
 
 /**
  * Runs a program, by its path from the project's root, on the pinned Node until it exits. Signals are forwarded once, so
- * that it can shut down. Gives its exit code; 128 + number when a signal ended it.
+ * that it can shut down; the end of npm, which a SIGTERM to npm alone causes, is one too. Gives its exit code; 128 + number when
+ * a signal ended it.
  */
 export async function runProgram(file, args = [], env = process.env) {
   const preload = pathToFileURL(join(root, 'tools/setup/stop-with-parent.js')).href
@@ -28,6 +30,7 @@ export async function runProgram(file, args = [], env = process.env) {
     detached: true, // in a process group of its own: the terminal's signals reach it through this process only
   })
   forwardSignals(child)
+  if (env.npm_lifecycle_event) followParent(child)
   const [code, signal] = await once(child, 'exit')
   return code ?? 128 + constants.signals[signal ?? 'SIGKILL']
 }
@@ -41,4 +44,15 @@ function forwardSignals(child) {
       child.kill(signal)
     })
   }
+}
+
+/** npm passes a SIGTERM on to its shell alone, which ends without telling anybody. */
+function followParent(child) {
+  const parent = process.ppid
+  const poll = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(poll)
+    child.kill('SIGTERM')
+  }, pollIntervalMs)
+  poll.unref()
 }

@@ -11,7 +11,7 @@ import { expect } from 'chai'
 
 const scriptSource = `
   import { runProgram } from '${import.meta.dirname}/run-program.js'
-  process.exitCode = await runProgram(process.argv[1])`
+  process.exitCode = await runProgram(process.argv.at(-1))`
 
 const stopsOnSignal = `
   let signals = 0
@@ -57,6 +57,22 @@ describe('a program that a script runs', () => {
 
     expect(await once(script, 'exit')).to.deep.equal([7, null])
     expect(await line).to.deep.equal(['SIGINT 1'])
+  })
+
+  it('ends in an orderly way after a SIGTERM to npm alone', async () => {
+    await writeFile(join(folder, 'program.ts'), stopsOnSignal)
+    await writeFile(join(folder, 'script.js'), scriptSource)
+    // A shell that waits, as some do: npm ends it, and the script gets no signal.
+    const scripts = { start: `node script.js ${join(folder, 'program.ts')}; exit $?` }
+    await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module', scripts }))
+    const npm = spawn('npm', ['start', '--silent'], { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] })
+    const lines = createInterface({ input: npm.stdout })
+    await once(lines, 'line')
+
+    const line = once(lines, 'line')
+    npm.kill('SIGTERM')
+
+    expect(await line).to.deep.equal(['SIGTERM 1'])
   })
 
   it('gets SIGTERM when the script was killed', async () => {
