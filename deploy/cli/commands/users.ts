@@ -43,9 +43,14 @@ export function defineUserCommands(group: DefineGroup): void {
   define('remove-second-factor <user>', 'Turns off the second factor of who has lost it; the password stays', removal)
   const deleteUser = changeOne('deleteUser', {
     asks: ({ id, username }) => `The account ${username} (${id}) is deleted with all that it wrote.`,
-    tell: ({ id, username }) => `${username} (${id}) is deleted`,
+    tell: ({ id, username }, { instances }) =>
+      `${username} (${id}) is deleted; other instances that are asked to delete it: ${String(instances)}`,
   })
-  define('delete <user>', 'Deletes an account with all it wrote', deleteUser)
+  define('delete <user>', 'Deletes an account with all it wrote, also at peers that have it', deleteUser).option(
+    '--mode <mode>',
+    'at peers: soft keeps the messages, full deletes them',
+    'soft',
+  )
 }
 
 /** `sessions end`. Contract: 3, sessions/end. */
@@ -60,16 +65,21 @@ async function findUser({ call }: Invocation, user: string): Promise<UserReply> 
   return (await call({ endpoint: 'findUser', query: { user } }))['user'] as UserReply
 }
 
-type Change = { asks?: (user: UserReply) => string; tell: (user: UserReply) => string }
+type Reply = Record<string, unknown>
+type Change = { asks?: (user: UserReply) => string; tell: (user: UserReply, reply: Reply) => string }
 
-/** An endpoint with the id of the user that is named. */
+/** An endpoint with the id of the user that is named. The options are its body. */
 function changeOne(endpoint: string, { asks, tell }: Change) {
-  return async (invocation: Invocation, _options: object, name: string): Promise<Result> => {
+  return async (invocation: Invocation, body: Record<string, unknown>, name: string): Promise<Result> => {
     const user = await findUser(invocation, name)
     const { id, username } = user
     if (asks) await invocation.confirm(asks(user))
-    await invocation.call({ endpoint, params: { id } })
-    return { json: { id, username }, text: tell(user) }
+    const { success: _, ...reply } = await invocation.call({
+      endpoint,
+      params: { id },
+      ...(Object.keys(body).length > 0 && { body }),
+    })
+    return { json: { id, username, ...reply }, text: tell(user, reply) }
   }
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { auditActions } from './constants/audit-actions.ts'
 import * as limits from './constants/limits.ts'
+import { deletionOrder } from './federation.ts'
 import { pageQuery } from './invites.ts'
 import { socketsReply } from './sockets.ts'
 import { namedObject, optionalText, requiredText, shapeOf, snowflake, text, timestampMs } from './text.ts'
@@ -140,5 +141,9 @@ export const describeUserReply = socketsReply.extend({
   passkeys: z.number().int(),
   secondFactor: z.boolean(),
   lastLoginAt: timestampMs.nullable(),
+  /** Peers that are told of a suspension, and asked to delete the account there. A release before lacks it. */
+  instances: z.array(z.string()).optional(),
+  /** What became of the deletions there, newest first. */
+  orders: z.array(deletionOrder).optional(),
   audit: z.array(auditEntryReply),
 })

@@ -25,6 +25,10 @@ export type KeptReceipt = z.infer<typeof keptReceipt>
 export const deleteIdentityReply = successReply.extend(signedReceipt.shape)
 export const receiptKeysReply = namedObject('ReceiptKeys', { keys: z.array(z.string()).max(100) })
 
+/** `mode`: of the orders at peers. Contract: 5, DELETE users. */
+export const deleteUserBody = z.object({ mode: deletionMode.default('soft') })
+/** `instances`: how many peers are asked to delete the account there. */
+export const deleteUserReply = successReply.extend({ instances: z.int() }).meta({ id: 'DeletedUser' })
 export const deleteIdentityBody = z.object({ ...ofHome, mode: deletionMode })
 export const resolveStubBody = z.object({
   ...ofHome,
@@ -136,7 +140,7 @@ export type FanoutResult = z.infer<typeof fanoutResult>
 export const fanoutReply = z.object({ results: z.record(z.string(), fanoutResult) })
 
 /** `overdue`: without an answer in 30 days, and tried no more. Times in ms. Contract: 7, Deletion orders. */
-const deletionOrder = z.object({
+const orderFields = z.object({
   origin: z.string(),
   mode: deletionMode,
   state: z.enum(['waiting', 'done', 'refused', 'overdue']).meta({ id: 'OrderState' }),
@@ -148,14 +152,12 @@ const deletionOrder = z.object({
   /** Null: a peer that signs nothing has acknowledged it, or it has not ended. */
   receipt: keptReceipt.nullable(),
 })
-export type OrderState = z.infer<typeof deletionOrder>['state']
-export const deletionOrdersReply = z.object({ orders: z.array(deletionOrder.meta({ id: 'DeletionOrder' })) })
+export type OrderState = z.infer<typeof orderFields>['state']
+export const deletionOrder = orderFields.meta({ id: 'DeletionOrder' })
+export const deletionOrdersReply = z.object({ orders: z.array(deletionOrder) })
 export const openOrdersReply = z.object({
   orders: z.array(
-    deletionOrder
-      .omit({ receipt: true })
-      .extend({ id: snowflake, userId: snowflake })
-      .meta({ id: 'OpenDeletionOrder' }),
+    orderFields.omit({ receipt: true }).extend({ id: snowflake, userId: snowflake }).meta({ id: 'OpenDeletionOrder' }),
   ),
   nextCursor: snowflake.nullable(),
 })

@@ -45,6 +45,7 @@ export const grants: Readonly<Record<DatabaseService, Grants>> = {
       replica_hosts: 'select, insert, delete',
       peer_resets: 'select (host, new_instance_id, seen_at)',
       peers: 'select (host, status)',
+      peers: 'select (origin, status)',
       approval_requests: 'select (status)',
       presences: 'select, delete',
       // Tables of chat: for deletion and for a stub's takeover.

@@ -173,7 +173,7 @@ describe('administration of accounts', () => {
 
       const answer = await act('DELETE', `/users/${user.id}`)
 
-      expect([answer.status, answer.body]).to.deep.equal([200, { success: true }])
+      expect([answer.status, answer.body]).to.deep.equal([200, { success: true, instances: 0 }])
       expect((await readUser(identity, user.id)).isDeleted).to.equal(true)
       expect((await lastAudit())[0]).to.include({
         action: 'user.deleted',

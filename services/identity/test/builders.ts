@@ -7,6 +7,7 @@ import {
   nextId,
   stubPasswordHash,
   type ActingCaller,
+  type PeerStatus,
 } from '@gatehouse/domain'
 import { randomToken } from '@gatehouse/runtime'
 import { eventually, insertUser, type UserOverrides } from '@gatehouse/test-kit'
@@ -39,6 +40,13 @@ export async function buildStub(identity: Where, overrides: UserOverrides = {}):
     homeInstance: 'home.example',
     ...overrides,
   })
+}
+
+/** A peer as federation-fanout stores it, whose secret nobody here knows. */
+export async function buildPeer({ deps }: Where, origin: string, status: PeerStatus = 'active'): Promise<void> {
+  const sql = `insert into peers (id, origin, host, secret, status) values (next_snowflake(), ?, ?, '', ?)
+    on conflict (origin) do update set status = excluded.status`
+  await deps.orm.em.fork().execute(sql, [origin, new URL(origin).hostname, status])
 }
 
 /** An active invite of one use, unless told otherwise. */

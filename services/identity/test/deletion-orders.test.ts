@@ -1,9 +1,9 @@
 import { deleteIdentitiesAtPeers, type FanoutResult } from '@gatehouse/contracts'
-import { DeletionOrder } from '@gatehouse/domain'
+import { DeletionOrder, type User } from '@gatehouse/domain'
 import { answered } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { startOrders } from '../src/operations/federation/delete-remote-identities.ts'
-import { buildUser, readUser } from './builders.ts'
+import { buildPeer, buildUser, readUser } from './builders.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 
 const minute = 60_000
@@ -28,7 +28,10 @@ describe('federation-identity/delete: durable deletions', () => {
   let asked: Asked[]
   let answers: Record<string, FanoutResult>
 
-  before(async () => void (identity = await startTestIdentity()))
+  before(async () => {
+    identity = await startTestIdentity()
+    for (const origin of [a, b, c]) await buildPeer(identity, origin)
+  })
   after(() => identity[Symbol.asyncDispose]())
   beforeEach(async () => {
     const replicatedInstances = [a, b, c].map((origin) => ({ origin, username: 'rosa' }))
@@ -102,6 +105,8 @@ describe('federation-identity/delete: durable deletions', () => {
 
   it('go on when the account is gone, and are overdue by name after 30 days', async () => {
     const admin = await buildUser(identity, { isAdmin: true })
+    // The admin's deletion orders nothing.
+    user = await buildUser(identity)
     await order([a])
     await answered(identity.call('DELETE', `/api/admin/users/${user.id}`, { as: admin }))
     await wait(minute)
@@ -194,5 +199,115 @@ describe('federation-identity/delete: durable deletions', () => {
 
     expect([refused[a], (await states())[a]]).to.deep.equal(['refused', 'done'])
     expect(await list()).to.have.length(1)
+  })
+
+  describe('by an admin', () => {
+    let admin: User
+    before(async () => void (admin = await buildUser(identity, { isAdmin: true })))
+    afterEach(async () => {
+      for (const origin of [a, b, c]) await buildPeer(identity, origin)
+    })
+
+    const remove = (id: string, body?: object) =>
+      identity.call('DELETE', `/api/admin/users/${id}`, { as: admin, ...(body && { body }) })
+    const describeUser = async (id: string) =>
+      (await answered(identity.call('GET', `/api/admin/users/${id}`, { as: admin }))).body as unknown as {
+        instances: string[]
+        orders: (Order & { mode: string })[]
+      }
+    const registered = async (origin: string, id = user.id) => {
+      const entries = JSON.stringify([{ origin, status: 'disconnected', addedAt: 1 }])
+      const sql = 'insert into federation_registries (user_id, entries, updated_at) values (?, ?, 1)'
+      await identity.deps.orm.em.fork().execute(sql, [id, entries])
+    }
+
+    /** Contract: 5, DELETE users, A user. */
+    it('are given to the peers that the list of instances or the registry names, are told before and after, and reach them when the account is gone', async () => {
+      const registeredAt = 'https://d.example'
+      await buildPeer(identity, registeredAt)
+      await buildPeer(identity, 'https://other.example')
+      await registered('https://D.example:443/')
+      await buildPeer(identity, b, 'unreachable')
+      await buildPeer(identity, c, 'revoked')
+      answers = { [a]: { success: true }, [b]: silent, [registeredAt]: { success: false, error: 'No' } }
+
+      const before = await describeUser(user.id)
+      const { body } = await answered(remove(user.id))
+      const given = await describeUser(user.id)
+      await wait(0)
+      const after = await describeUser(user.id)
+
+      expect([before.instances, before.orders]).to.deep.equal([[a, b, registeredAt], []])
+      expect(body).to.deep.equal({ success: true, instances: 3 })
+      expect(given.orders.map(({ state, attempts, mode }) => ({ state, attempts, mode }))).to.deep.equal(
+        Array.from({ length: 3 }, () => ({ state: 'waiting', attempts: 0, mode: 'soft' })),
+      )
+      expect(asked).to.have.length(1)
+      expect(asked[0]).to.include({ userId: user.id, mode: 'soft', durable: true })
+      expect(asked[0]?.origins.toSorted()).to.deep.equal([a, b, registeredAt])
+      const states = after.orders.map(({ origin, state, error }) => [origin, state, error]).toSorted()
+      expect(states).to.deep.equal([
+        [a, 'done', null],
+        [b, 'waiting', 'timeout'],
+        [registeredAt, 'refused', 'No'],
+      ])
+      expect(after.instances).to.deep.equal([])
+    })
+
+    it('have the mode that was chosen; any other is 400 and deletes nothing', async () => {
+      const refused = [await remove(user.id, { mode: 'leave' }), await remove(user.id, { mode: null })]
+      const isThere = !(await readUser(identity, user.id)).isDeleted
+      await answered(remove(user.id, { mode: 'full' }))
+
+      expect(refused.map(({ status }) => status)).to.deep.equal([400, 400])
+      expect(isThere).to.equal(true)
+      expect((await describeUser(user.id)).orders.map(({ mode }) => mode)).to.deep.equal(['full', 'full', 'full'])
+    })
+
+    it('leave in full mode what its person ordered so, and begin anew', async () => {
+      await order([a])
+      await answered(remove(user.id))
+      const modes = (await describeUser(user.id)).orders.map(({ origin, mode, attempts }) => [origin, mode, attempts])
+
+      expect(modes.toSorted()).to.deep.equal([
+        [a, 'full', 0],
+        [b, 'soft', 0],
+        [c, 'soft', 0],
+      ])
+    })
+
+    it('are given for accounts of this instance alone', async () => {
+      const replicatedInstances = [{ origin: a, username: 'rosa' }]
+      const replica = { username: 'rosa@a.example', homeInstance: 'a.example', homeUserId: '7', replicatedInstances }
+      const former = { detachedHomeInstance: 'a.example', formerHomeUserId: '7' }
+      const detached = { federationHomeOrphaned: true, ...former, replicatedInstances }
+      for (const overrides of [replica, detached]) {
+        const { id } = await buildUser(identity, overrides)
+        expect((await describeUser(id)).instances).to.deep.equal([])
+        expect((await answered(remove(id))).body).to.deep.equal({ success: true, instances: 0 })
+      }
+
+      expect(await identity.deps.orm.em.fork().count(DeletionOrder, {})).to.equal(0)
+    })
+
+    it('are not kept where the deletion is refused', async () => {
+      const sql = "insert into spaces (id, name, owner_id) values (next_snowflake(), 'Garden', ?)"
+      await identity.deps.orm.em.fork().execute(sql, [user.id])
+
+      expect((await remove(user.id)).status).to.equal(400)
+      expect(await identity.deps.orm.em.fork().count(DeletionOrder, {})).to.equal(0)
+    })
+
+    it('wait while an admin peers anew, also before the first attempt', async () => {
+      await answered(remove(user.id))
+      answers = { [b]: { success: true }, [c]: { success: true } }
+      await wait(0)
+      const meanwhile = await readOrder(a)
+      answers[a] = { success: true }
+      await wait(minute)
+
+      expect(meanwhile).to.include({ state: 'waiting', error: 'no_active_peer' })
+      expect((await readOrder(a)).state).to.equal('done')
+    })
   })
 })

@@ -56,6 +56,8 @@ describe('GET /api/admin/users/:id', () => {
       passkeys: 1,
       secondFactor: true,
       lastLoginAt,
+      instances: [],
+      orders: [],
     })
     expect(shown).to.include({ id: user.id, username: user.username, suspendedReason: 'spam', secondFactor: true })
     expect(shown).to.not.have.any.keys('passwordHash', 'showActivity')

@@ -1,5 +1,5 @@
 import * as admin from '../admin.ts'
-import { openOrdersReply } from '../federation.ts'
+import { deleteUserBody, deleteUserReply, openOrdersReply } from '../federation.ts'
 import { upstreamDeletionsReply } from '../upstream-questions.ts'
 import { pageQuery } from '../invites.ts'
 import { done, userReply } from '../users.ts'
@@ -37,7 +37,8 @@ export const administrationDeclarations = {
   }),
   unsuspendUser: endpoint('Take logins of a suspended account again', ok(userReply), { refusals: ofUser }),
   endUserSessions: endpoint('End all sessions of an account; its password stays', done, { refusals: ofUser }),
-  deleteUser: endpoint('Delete an account for good', done, {
+  deleteUser: endpoint('Delete an account for good, here and at peers that have it', ok(deleteUserReply), {
+    body: deleteUserBody,
     refusals: [
       ...ofUser,
       ...['own_account', 'account_deletion_blocked_owned_spaces', 'upstream_unavailable', 'last_admin_deleted'],

@@ -1,12 +1,12 @@
 import type { Received, Subscription } from '@gatehouse/bus'
 import { endpoints, relayReply, profileChanged } from '@gatehouse/contracts'
 import { bigintArray, changeRows, read } from '@gatehouse/database'
-import { loadInstanceSettings, Peer } from '@gatehouse/domain'
+import { findNamedInstances, loadInstanceSettings, Peer } from '@gatehouse/domain'
 import type { Deps } from '../deps.ts'
 import { isSuccess, jsonOf, sendToPeer, tryExchange } from '../peers/exchange.ts'
 import { withPeer } from '../peers/with-peer.ts'
 import { delayAfter, policy } from '../policy.ts'
-import { findInstances, findNativeUser, listNativeUsers, profileEvent, type NativeUser } from './native-profiles.ts'
+import { findNativeUser, listNativeUsers, profileEvent, type NativeUser } from './native-profiles.ts'
 
 type Delivery = { userId: string; version: number; attempts: number }
 
@@ -124,7 +124,7 @@ export async function enqueueProfile(deps: Pick<Deps, 'orm' | 'clock'>, userId: 
   const em = deps.orm.em.fork()
   const user = await findNativeUser(em, { id: userId })
   if (!user) return 0
-  const origins = [...((await findInstances(em, [user])).get(user.id) ?? [])]
+  const origins = [...((await findNamedInstances(em, [user])).get(user.id) ?? [])]
   const peers = await em.find(Peer, { origin: { $in: origins }, status: { $nin: ['rejected', 'revoked'] } })
   const now = deps.clock.now()
   const times = [user.profileUpdatedAt, new Date(now), new Date(now + policy.deliveryLifetimeMs)]

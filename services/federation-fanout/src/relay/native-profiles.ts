@@ -1,10 +1,9 @@
 import { homeFields, lookupFields, profileFields, type syncBody, type syncReply } from '@gatehouse/contracts'
 import { read } from '@gatehouse/database'
-import { FederationRegistry, User, type Peer } from '@gatehouse/domain'
+import { User, findNamedInstances, type Peer } from '@gatehouse/domain'
 import type { EntityManager, FilterQuery } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
-import { normalizeSignedOrigin } from '../peers/signature.ts'
 import { policy } from '../policy.ts'
 
 /** This service cannot read the hash. See docs/decisions/database-roles.md. */
@@ -25,18 +24,6 @@ export async function listNativeUsers(em: EntityManager, where: FilterQuery<User
 export async function findNativeUser(em: EntityManager, where: FilterQuery<User>): Promise<NativeUser | undefined> {
   const [user] = await listNativeUsers(em, where)
   return user
-}
-
-/** The own list and the clients' registry. Contract: 7, profiles; federation-wire.md 5. */
-export async function findInstances(em: EntityManager, users: NativeUser[]): Promise<Map<string, Set<string>>> {
-  const registries = await em.find(FederationRegistry, { userId: { $in: users.map(({ id }) => id) } })
-  const entries = new Map(registries.map((registry) => [registry.userId, registry.entries]))
-  return new Map(
-    users.map(({ id, replicatedInstances }) => {
-      const named = [...replicatedInstances, ...(entries.get(id) ?? [])]
-      return [id, new Set(named.flatMap(({ origin }) => normalizeSignedOrigin(origin) ?? []))]
-    }),
-  )
 }
 
 /** In the order of existing instances. federation-wire.md 3. */
@@ -109,7 +96,7 @@ async function listChangedAfter(em: EntityManager, { host, origin }: Peer, { at,
     [host, at, id, policy.syncCandidates],
   )
   const users = await listNativeUsers(em, { id: { $in: rows.map((row) => row.id) } })
-  const instances = await findInstances(em, users)
+  const instances = await findNamedInstances(em, users)
   const known = new Map(users.map((user) => [user.id, user]))
   // The place must stay as read: a later one would skip others.
   const candidates = rows.flatMap((row): Changed[] => {

@@ -6,6 +6,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
 import { listAudit } from './list-audit.ts'
+import { listOrders, listPeersOfUser } from './list-orders.ts'
 import { loadUser } from './load-user.ts'
 
 type Asked = { userId: string; requestId: string }
@@ -16,11 +17,13 @@ export async function describeUser(deps: Pick<Deps, 'orm' | 'bus' | 'log'>, aske
   const user = await loadUser(deps.orm.em, userId)
   const em = deps.orm.em.fork()
   const sockets = askSockets(deps, asked)
-  const [invitedBy, passkeys, lastSignIn, audit] = await Promise.all([
+  const [invitedBy, passkeys, lastSignIn, audit, instances, { orders }] = await Promise.all([
     findInvitation(em, userId),
     em.count(Passkey, { userId }),
     deps.orm.em.fork().findOne(SignIn, { userId }, { orderBy: { id: 'desc' } }),
     listAudit(deps.orm.em.fork(), { subject: userId, limit: policy.auditOfUser }),
+    listPeersOfUser(deps.orm.em.fork(), userId),
+    listOrders(deps.orm.em.fork(), userId),
   ])
   return {
     user: adminView(user),
@@ -30,6 +33,8 @@ export async function describeUser(deps: Pick<Deps, 'orm' | 'bus' | 'log'>, aske
     secondFactor: user.secondFactor,
     lastLoginAt: lastSignIn?.signedInAt.getTime() ?? null,
     audit: audit.entries,
+    instances,
+    orders,
   }
 }
 

@@ -11,6 +11,7 @@ import { policy } from '../../policy.ts'
 import { loadCaller, lockLocalAdmins, lockUser, requireLive } from '../../queries/load-user.ts'
 import { changeSelf, recordAccountEvent, type AdminAct, type OwnAct } from '../change-account.ts'
 import { verifyOwnPassword } from '../credentials/verify-password.ts'
+import { orderDeletions } from '../federation/delete-remote-identities.ts'
 import { deleteRelations, leaveDirectMessages, purgeSpaceContent } from './delete-rows.ts'
 import { askBeforeDeletion, blockedBySpaces, openUpstreamDeletions } from './upstream-deletions.ts'
 import type { Blocked, OwnedSpace } from './upstream-deletions.ts'
@@ -34,8 +35,12 @@ export async function deleteAccount(deps: DeletionDeps & Pick<Deps, 'hasher'>, d
   await finishDeletion(deps, state)
 }
 
-/** An admin deletes another account. Contract: 5. */
-export async function deleteUser(deps: DeletionDeps, { userId, actor, requestId }: AdminAct): Promise<void> {
+/**
+ * An admin deletes another account, here in full. `mode` is that of the orders at peers; gives how many there are. Contract: 5,
+ * DELETE users.
+ */
+export async function deleteUser(deps: DeletionDeps, act: AdminAct & { mode: DeletionMode }) {
+  const { userId, actor, requestId, mode } = act
   if (userId === actor.userId) throw refuse.own_account()
   const found = requireLive(await deps.orm.em.fork().findOne(User, { id: userId }))
   const audience = await askBeforeDeletion(deps, found)
@@ -46,6 +51,8 @@ export async function deleteUser(deps: DeletionDeps, { userId, actor, requestId 
     if (actor.userId !== null) assertCurrent(await em.findOne(User, { id: actor.userId }), actor, { admin: true })
     const user = requireLive(await lockUser(em, userId))
     const wasAdmin = user.isAdmin
+    // The tombstone names no instance.
+    const instances = await orderDeletions(em, { user, mode }, deps.clock.now())
     const state = await deleteLockedAccount(deps, em, { user, mode: 'full', actor, requestId, audience })
     const at = new Date(deps.clock.now())
     recordAudit(em, { action: 'user.deleted', actor, target: { type: 'user', id: userId, name: deletedUsername }, at })
@@ -53,9 +60,11 @@ export async function deleteUser(deps: DeletionDeps, { userId, actor, requestId 
     if (wasAdmin && (await lockLocalAdmins(em)).length === 0) throw refuse.last_admin_deleted()
     // A change of the actor's password waits for this lock. A deletion may take long.
     await assertCallerCurrent(em, actor, { admin: true })
-    return state
+    return { state, instances }
   }
-  await finishDeletion(deps, await transaction(deps.orm, deletion, { accountId: userId }))
+  const { state, instances } = await transaction(deps.orm, deletion, { accountId: userId })
+  await finishDeletion(deps, state)
+  return { success: true as const, instances }
 }
 
 export type DeletionDeps = OperationContext & Pick<Deps, 'uploadCleanup' | 'upstreams'>

@@ -1,15 +1,18 @@
 import { deleteIdentitiesAtPeers, normalizeOrigin, type DeletionMode, type fanoutBody } from '@gatehouse/contracts'
 import { changeRows, read, transaction } from '@gatehouse/database'
-import { DeletionOrder, FederationCredential, FederationRegistry, User, assertCallerCurrent } from '@gatehouse/domain'
+import { DeletionOrder, FederationCredential, FederationRegistry, User } from '@gatehouse/domain'
+import { assertCallerCurrent, findNamedInstances } from '@gatehouse/domain'
 import { refuse, startPeriodicTask, Unavailable, type PeriodicTask } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
+import { isPeerNamed } from '../../queries/list-orders.ts'
 import { changeUser, recordProfileChange, type OwnAct } from '../change-account.ts'
 
 type OrderDeps = OperationContext & Pick<Deps, 'bus'>
 type Order = { userId: string; mode: DeletionMode; origins: readonly string[] }
+type Times = { givenAt: number; firstAttemptAt: number }
 type DeletionResults = z.infer<typeof deleteIdentitiesAtPeers.reply>['results']
 type Deletion = z.infer<typeof fanoutBody> & OwnAct
 
@@ -25,7 +28,9 @@ export async function deleteRemoteIdentities(deps: OrderDeps, deletion: Deletion
     await assertCallerCurrent(em, caller)
     const user = await em.findOne(User, { id: userId, homeInstance: null }, { fields: ['id'] })
     if (!user) throw refuse.not_at_home()
-    if (durable && mode !== 'leave') await giveOrders(em, { ...deletion, userId, mode }, deps.clock.now())
+    const givenAt = deps.clock.now()
+    const times = { givenAt, firstAttemptAt: givenAt + policy.orderLeaseMs }
+    if (durable && mode !== 'leave') await giveOrders(em, { ...deletion, userId, mode }, times)
   })
   const results = await deleteAtOrigins(deps, deletion)
   // The identities are gone already. The next deletion repeats what failed.
@@ -98,15 +103,31 @@ export async function forgetInstances(deps: OperationContext, forgotten: Forgott
   deps.afterCommit.publishEvents()
 }
 
-/** The first attempt belongs to who gives them. A repeated order begins anew. Contract: 7, Deletion orders. */
-async function giveOrders(em: EntityManager, { userId, mode, origins }: Order, now: number): Promise<void> {
+/**
+ * By an admin, at all peers where a native user names an account, in the transaction that deletes it. The next run of orders
+ * asks them. Gives how many. Contract: 5, DELETE users; 7, Deletion orders.
+ */
+export async function orderDeletions(
+  em: EntityManager,
+  { user, mode }: { user: User; mode: DeletionMode },
+  now: number,
+) {
+  if (!user.isNative()) return 0
+  const origins = [...((await findNamedInstances(em, [user])).get(user.id) ?? [])]
+  return await giveOrders(em, { userId: user.id, mode, origins }, { givenAt: now, firstAttemptAt: now })
+}
+
+/** To peers alone. A repeated order begins anew; a full one that waits stays full. Gives how many. Contract: 7, Deletion orders. */
+async function giveOrders(em: EntityManager, { userId, mode, origins }: Order, times: Times): Promise<number> {
   const named = [...new Set(origins.flatMap((origin) => normalizeOrigin(origin) ?? []))]
   const sql = `insert into deletion_orders (user_id, origin, mode, given_at, next_attempt_at)
-    select ?::bigint, origin, ?, ?, ? from jsonb_array_elements_text(?::jsonb) origin
-    on conflict (user_id, origin) do update set mode = excluded.mode, given_at = excluded.given_at, state = 'waiting',
+    select ?::bigint, origin, ?, ?, ? from peers where ${isPeerNamed}
+    on conflict (user_id, origin) do update set mode = case when deletion_orders.state = 'waiting'
+        and deletion_orders.mode = 'full' then 'full' else excluded.mode end, given_at = excluded.given_at, state = 'waiting',
       next_attempt_at = excluded.next_attempt_at, attempts = 0, error = null, ended_at = null, receipt = null`
-  const times = [new Date(now), new Date(now + policy.orderLeaseMs)]
-  await changeRows(em, sql, [userId, mode, ...times, JSON.stringify(named)])
+  const { givenAt, firstAttemptAt } = times
+  const parameters = [userId, mode, new Date(givenAt), new Date(firstAttemptAt), JSON.stringify(named)]
+  return await changeRows(em, sql, parameters)
 }
 
 /** Asks the peers. What no peer decided waits, also where the bus is away. Contract: 7, Deletion orders. */
@@ -134,7 +155,7 @@ const answersSql = `
     ended_at = case when answer.state <> 'waiting' then ?::timestamptz end
   from answer where answer.id = o.id`
 
-/** A kept order waits until its peer is one again. Others of a silent instance wait with it. */
+/** An order waits until its peer is one again. Others of a silent instance wait with it. */
 async function recordResults(deps: OrderDeps, { userId, mode }: Order, results: DeletionResults): Promise<void> {
   const now = new Date(deps.clock.now())
   const rows = results.map(({ origin, result }) => ({
@@ -143,13 +164,10 @@ async function recordResults(deps: OrderDeps, { userId, mode }: Order, results: 
     error: result.success ? null : result.error,
     receipt: (result.success && result.receipt) || null,
   }))
-  const originsOf = (found: typeof rows) => ({ $in: found.map(({ origin }) => String(origin)) })
-  const unknown = originsOf(rows.filter(({ error }) => error === noPeer))
-  const silent = originsOf(rows.filter(({ state }) => state === 'waiting'))
+  const silent = { $in: rows.filter(({ state }) => state === 'waiting').map(({ origin }) => String(origin)) }
   const { orderRetryFirstMs, orderRetryMostMs, orderOverdueMs } = policy
   const expired = new Date(now.getTime() - orderOverdueMs)
   await transaction(deps.orm, async (em) => {
-    await em.nativeDelete(DeletionOrder, { userId, attempts: 0, state: 'waiting', origin: unknown })
     const times = [now, orderRetryMostMs, orderRetryFirstMs, now]
     await changeRows(em, answersSql, [expired, JSON.stringify(rows), userId, mode, ...times])
     const due = { origin: silent, state: 'waiting', nextAttemptAt: { $lte: now } } as const

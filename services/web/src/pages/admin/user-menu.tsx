@@ -157,7 +157,7 @@ function DeleteUserDialog({ row: user, name: username, ...props }: UserDialogPro
       submit={t('Delete permanently')}
       dangerous
       mutation={spaces.length > 0 ? { ...mutation, error: null } : mutation}
-      act={(_, client) => client.call('deleteUser', { params: { id: user.id } })}
+      act={(_, client) => client.call('deleteUser', { params: { id: user.id }, body: {} })}
       done={t('{username} was deleted.', { username })}
       {...props}
     >
