@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { startFederationFanout } from '@gatehouse/federation-fanout'
 import { callerHeader } from '@gatehouse/auth'
 import { eventually, answered, signTestCaller, testCallerKeys } from '@gatehouse/test-kit'
 import { expect } from 'chai'
+import { WebSocket } from 'ws'
 import {
   ask,
   askSigned,
@@ -39,6 +41,11 @@ describe('two whole instances', function () {
   }
   const selfOf = async (place: Place, { token }: { token?: string | undefined }) =>
     await ask(place, 'GET /api/users/@me', { token })
+  /** The order to delete somebody at b, as an admin of a sees it. */
+  const orderOf = async ({ id }: Person) => {
+    const { body } = await answered(ask(a, `GET /api/admin/users/${id}`, { token: a.adminToken }))
+    return (body.orders as { state: string; attempts: number; receipt: object | null }[])[0]!
+  }
   const identityOf = ({ id }: Person) => ({ homeUserId: id, homeInstance: a.host })
 
   it('become peers, and say so without their secret', async () => {
@@ -227,6 +234,77 @@ describe('two whole instances', function () {
     expect([first.status, replayed.status]).to.deep.equal([200, 409])
   })
 
+  /** Contract: 7, Account states. */
+  it('hold a suspension by the home until it is lifted there', async () => {
+    const { atHome, away } = await buildTraveller('sven')
+    const replicatedInstances = [{ origin: b.origin, username: away.username }]
+    await answered(ask(a, 'PATCH /api/users/@me', { token: atHome.token, body: { replicatedInstances } }))
+    const { closeCode } = await openSocket(b, away)
+    const token = a.adminToken
+    const seenAtB = async () =>
+      (await answered(ask(b, `GET /api/admin/users/${away.id}`, { token: b.adminToken }))).body as {
+        user: { homeSuspendedAt: number | null }
+        audit: { action: string; actorUsername: string }[]
+      }
+    const told = await ask(a, `GET /api/admin/users/${atHome.id}`, { token })
+
+    await answered(ask(a, `POST /api/admin/users/${atHome.id}/suspend`, { token, body: { reason: 'spam' } }))
+    const code = await closeCode
+    const during = [await selfOf(b, away), await logIn(b, away), await logIn(b, { ...away, password: 'wrong one' })]
+    await answered(ask(a, `POST /api/admin/users/${atHome.id}/unsuspend`, { token }))
+    await eventually('b heard that it is lifted', async () => (await seenAtB()).user.homeSuspendedAt === null)
+    const again = await logIn(b, away)
+
+    expect(told.body.instances).to.deep.equal([b.origin])
+    expect(code).to.equal(4012)
+    expect(during.map(({ status, body }) => [status, body['code']])).to.deep.equal([
+      [401, 'token_revoked'],
+      [403, 'account_suspended_by_home'],
+      [401, 'invalid_credentials'],
+    ])
+    expect([again.status, (await selfOf(b, again.body)).status]).to.deep.equal([200, 200])
+    expect((await selfOf(b, away)).status).to.equal(401)
+    expect((await seenAtB()).audit.map(({ action, actorUsername }) => [action, actorUsername])).to.deep.equal([
+      ['user.unsuspended-by-home', a.origin],
+      ['user.suspended-by-home', a.origin],
+    ])
+  })
+
+  it('do at the word of a peer nothing to accounts of others', async () => {
+    const { away } = await buildTraveller('tessa')
+    const own = await register(b, 'tess')
+    const signing = { secret: await secretFor(a), as: a.origin }
+    const tell = async (accountState: object) => {
+      const event = { eventType: 'account_state', contextType: 'profile', messageId: 'm', accountState }
+      const body = JSON.stringify({ version: 1, sourceInstance: a.origin, events: [event] })
+      return (await askSigned(b, 'POST /api/federation/relay', body, signing)).body['rejected']
+    }
+    const state = { homeInstance: a.origin, state: 'suspended', ts: Date.now() }
+    const noRecipient = [{ messageId: 'm', reason: 'recipient_not_found' }]
+
+    expect(await tell({ ...state, homeUserId: own.id })).to.deep.equal(noRecipient)
+    expect(await tell({ ...state, homeUserId: own.id, homeInstance: b.origin })).to.deep.equal(noRecipient)
+    expect(await tell({ ...state, homeUserId: away.id })).to.deep.equal(noRecipient)
+    expect([(await selfOf(b, own)).status, (await selfOf(b, away)).status]).to.deep.equal([200, 200])
+  })
+
+  /** Contract: 5, DELETE users. */
+  it('delete the account at the other one when an admin of its home deletes it', async () => {
+    const { atHome, away } = await buildTraveller('otto')
+    const replicatedInstances = [{ origin: b.origin, username: away.username }]
+    await answered(ask(a, 'PATCH /api/users/@me', { token: atHome.token, body: { replicatedInstances } }))
+
+    const { body } = await answered(
+      ask(a, `DELETE /api/admin/users/${atHome.id}`, { token: a.adminToken, body: { mode: 'full' } }),
+    )
+    await eventually('b has deleted it', async () => (await selfOf(b, away)).status === 401, 40_000)
+    await eventually('a knows', async () => (await orderOf(atHome)).state === 'done')
+
+    expect(body).to.deep.equal({ success: true, instances: 1 })
+    expect(await orderOf(atHome)).to.deep.include({ origin: b.origin, mode: 'full', error: null })
+    expect((await orderOf(atHome)).receipt).to.be.an('object')
+  })
+
   it('are strangers again once one has revoked the other', async () => {
     const { atHome, away } = await buildTraveller('vera')
     const token = b.adminToken
@@ -242,6 +320,38 @@ describe('two whole instances', function () {
     expect((await selfOf(b, away)).status).to.equal(200)
     expect((audit.body.entries as { action: string }[]).map(({ action }) => action)).to.include('peer.revoked')
   })
+
+  it('carry out what was ordered before with the secret of a new peering', async () => {
+    const { atHome, away } = await buildTraveller('wilma')
+    const replicatedInstances = [{ origin: b.origin, username: away.username }]
+    await answered(ask(a, 'PATCH /api/users/@me', { token: atHome.token, body: { replicatedInstances } }))
+    const former = await secretFor(a)
+    await answered(ask(a, `DELETE /api/admin/users/${atHome.id}`, { token: a.adminToken }))
+    await eventually('b has refused it', async () => (await orderOf(atHome)).attempts === 1, 40_000)
+    const refused = await orderOf(atHome)
+
+    for (const place of [b, a]) {
+      const { adminToken: token } = place
+      const { body } = await ask(place, 'GET /api/federation/peers', { token })
+      const [peer] = body.peers as { id: string; status: string }[]
+      if (peer!.status !== 'revoked') await answered(ask(place, `DELETE /api/federation/peers/${peer!.id}`, { token }))
+      await answered(ask(place, `DELETE /api/federation/peers/${peer!.id}/permanent`, { token }))
+    }
+    const body = { remoteOrigin: b.origin }
+    await answered(ask(a, 'POST /api/federation/peer/initiate', { token: a.adminToken, body }))
+    await eventually(
+      'it has been tried again',
+      async () => {
+        await a.deps.orm.em.fork().execute("update deletion_orders set next_attempt_at = now() where state = 'waiting'")
+        return (await orderOf(atHome)).state === 'done'
+      },
+      60_000,
+    )
+
+    expect(refused).to.include({ state: 'waiting', mode: 'soft' })
+    expect(await secretFor(a)).to.not.equal(former)
+    expect((await selfOf(b, away)).status).to.equal(401)
+  })
 })
 
 /** Another federation service over the same database; what the gateway adds stands in `headers`. */
@@ -256,6 +366,16 @@ async function startReplica({
   const caller = { address: '127.0.0.1', account: null }
   const headers = { [callerHeader]: signTestCaller('federation-fanout', caller, clock.now()) }
   return { ...service, headers }
+}
+
+/** Resolves when the socket is ready. */
+async function openSocket({ url }: Place, { token }: Person): Promise<{ closeCode: Promise<number> }> {
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/ws`)
+  const closeCode = once(socket, 'close').then(([code]) => code as number)
+  await once(socket, 'open')
+  socket.send(JSON.stringify({ type: 'auth', token }))
+  await once(socket, 'message')
+  return { closeCode }
 }
 
 async function ownerOf(place: Place): Promise<string> {

@@ -94,8 +94,8 @@ async function listUsers({ call }: Invocation, options: Record<string, string | 
   return { json: reply, text: `${table(['id', 'username', 'display name', 'role', 'since'], rows)}\n${summary}` }
 }
 
-const roleOf = ({ isAdmin, isDeleted, suspendedAt }: UserReply): string | null =>
-  isDeleted ? 'deleted' : suspendedAt ? 'suspended' : isAdmin ? 'admin' : null
+const roleOf = ({ isAdmin, isDeleted, suspendedAt, homeSuspendedAt }: UserReply): string | null =>
+  isDeleted ? 'deleted' : suspendedAt || homeSuspendedAt ? 'suspended' : isAdmin ? 'admin' : null
 
 function describeUser(user: UserReply): string {
   return record({
@@ -105,6 +105,7 @@ function describeUser(user: UserReply): string {
     role: roleOf(user) ?? 'user',
     status: user.status,
     ...(user.suspendedAt && { suspended: user.suspendedReason ?? 'without a reason' }),
+    ...(user.homeSuspendedAt && { 'suspended by its home (UTC)': formatTime(user.homeSuspendedAt) }),
     'home instance': user.homeInstance ?? 'this one',
     'temporary password': user.passwordChangeRequired ? 'yes, not replaced yet' : 'no',
     'second factor': user.secondFactor ? 'on' : 'off',

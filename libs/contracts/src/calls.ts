@@ -4,6 +4,7 @@ import { homeFields, isNewField } from './constants/profile-fields.ts'
 import { defineCall } from './define.ts'
 import { deleteIdentityBody, deletionMode, fanoutResult, resolveStubBody } from './federation.ts'
 import { socketsReply } from './sockets.ts'
+import { accountStateUpdate } from './relay.ts'
 import { shapeOf, snowflake, timestampMs } from './text.ts'
 
 /** With the longest tokens a message has 200 KiB. */
@@ -50,6 +51,19 @@ export const applyRemoteProfiles = defineCall({
     profiles: z.array(remoteProfile).max(50),
   }),
   reply: z.object({ applied: z.number().int() }),
+})
+
+/** What a home says of one of its accounts. */
+const toldState = accountStateUpdate.omit({ homeInstance: true })
+export type ToldState = z.infer<typeof toldState>
+
+/** Asks identity to suspend accounts of a home at its word, and to lift that. Contract: 7, Account states. */
+export const applyAccountStates = defineCall({
+  subject: 'call.identity.apply-account-states.v1',
+  /** Of the signer. */
+  request: z.object({ origin: z.string(), host: z.string(), states: z.array(toldState).max(50) }),
+  /** Of these users of the home there is none here. */
+  reply: z.object({ unknown: z.array(z.string()) }),
 })
 
 /** Asks identity to end what a reset peer left: stubs are tombstoned (soft), real accounts detached. Contract: 7. */

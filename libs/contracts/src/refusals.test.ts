@@ -13,6 +13,7 @@ describe('The refusals', () => {
       'account_deletion_blocked_owned_spaces 400',
       'account_deletion_password_incorrect 403',
       'account_suspended 403',
+      'account_suspended_by_home 403',
       'admin_required 403',
       'second_factor_setup_required 403',
       'passkeys_local_only 403',

@@ -116,6 +116,7 @@ export const refusals = {
   federated_registration_closed: refusal(403, 'Federated registration is closed on this instance'),
   invalid_credentials: refusal(401, 'Invalid username or password'),
   account_suspended: refusal(403, 'This account is suspended', { reason: z.string().nullable() }),
+  account_suspended_by_home: refusal(403, 'Account suspended by its home instance'),
   second_factor_required: refusal(401, 'Enter the code of your second factor'),
   second_factor_wrong: refusal(401, 'This code is wrong, or it has been used'),
   /** Where the caller's token is right. */

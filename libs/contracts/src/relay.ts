@@ -31,6 +31,8 @@ export const profileUpdate = z.object({
   ...shapeOf(homeFields, (name) => profileText(relayedMax[profileFields[name].kind])),
 })
 export const presenceUpdate = z.object({ ...ofHome, status: z.enum(['online', 'idle', 'dnd', 'offline']) })
+/** `ts`: in milliseconds by the clock of the home; a later one counts. Contract: 7, Account states. */
+export const accountStateUpdate = z.object({ ...ofHome, state: z.enum(['suspended', 'active']), ts: timestampMs })
 export const syncBody = z.object({
   sinceTimestamp: z
     .number({ error: 'sinceTimestamp must be a time in milliseconds' })

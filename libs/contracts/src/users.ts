@@ -34,6 +34,8 @@ const repliedFields = shapeOf(profileFieldNames, (name) => {
 const adminFields = {
   suspendedAt: timestampMs.nullable().optional(),
   suspendedReason: z.string().nullable().optional(),
+  /** By its home instance. Contract: 7, Account states. */
+  homeSuspendedAt: timestampMs.nullable().optional(),
 }
 export const adminFieldNames = Object.keys(adminFields) as (keyof typeof adminFields)[]
 

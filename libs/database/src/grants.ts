@@ -46,6 +46,10 @@ export const grants: Readonly<Record<DatabaseService, Grants>> = {
       peer_resets: 'select (host, new_instance_id, seen_at)',
       peers: 'select (host, status)',
       peers: 'select (origin, status)',
+      peers: 'select (id, origin, status)',
+      // With `on conflict`, which reads what it would have inserted.
+      federation_deliveries: `select (peer_id, user_id, version, next_attempt_at, expires_at), insert,
+        update (version, attempts, next_attempt_at, expires_at)`,
       approval_requests: 'select (status)',
       presences: 'select, delete',
       // Tables of chat: for deletion and for a stub's takeover.

@@ -17,3 +17,29 @@ export async function findNamedInstances(
     }),
   )
 }
+
+const deliveryLifetimeMs = 30 * 24 * 60 * 60 * 1000
+
+/** `version`: in milliseconds, when what is delivered changed. */
+type Queued = { user: Pick<User, 'id' | 'replicatedInstances'>; version: number; now: number }
+
+/**
+ * One delivery for each peer and user, of what the user is when it is sent, to the peers where the user names an account. Each
+ * call gives another version, so that a delivery under way does not end it. Returns how many peers. Contract: 7, Profiles,
+ * Account states.
+ */
+export async function queueDeliveries(em: EntityManager, { user, version, now }: Queued): Promise<number> {
+  const origins = [...((await findNamedInstances(em, [user])).get(user.id) ?? [])]
+  const sql = `insert into federation_deliveries (peer_id, user_id, version, next_attempt_at, expires_at)
+    select id, ?, ?, ?, ? from peers
+    where status not in ('rejected', 'revoked') and origin in (select jsonb_array_elements_text(?::jsonb))
+    on conflict (peer_id, user_id) do update set version = greatest(federation_deliveries.version + 1, excluded.version),
+      attempts = 0, next_attempt_at = excluded.next_attempt_at, expires_at = excluded.expires_at`
+  const times = [new Date(now), new Date(now + deliveryLifetimeMs)]
+  const { affectedRows } = await em.execute<{ affectedRows: number }>(
+    sql,
+    [user.id, version, ...times, JSON.stringify(origins)],
+    'run',
+  )
+  return affectedRows
+}

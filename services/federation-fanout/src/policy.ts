@@ -59,6 +59,8 @@ export const policy = {
   denialAttempts: 60,
 
   relayEventsMax: 50,
+  /** Of each a profile, and the state of the account. */
+  usersPerDelivery: 25,
   /** A thousand for each event: lists, objects and commas of a batch, before it is parsed. Contract: 1. */
   relayValuesMax: 50_000,
   relayBodyBytes: 10 * 1024 * 1024,
@@ -73,7 +75,6 @@ export const policy = {
   maxUploadSize: 8 * 1024 * 1024,
   /** Delays of a relayed event. federation-wire.md 2.7. */
   deliveryDelaysMs: [30_000, minuteMs, 5 * minuteMs, 15 * minuteMs, hourMs, 6 * hourMs, dayMs],
-  deliveryLifetimeMs: 30 * dayMs,
   /** Also the limit of refused deliveries. */
   failuresUntilUnreachable: 10,
   refusalsUntilAttention: 5,

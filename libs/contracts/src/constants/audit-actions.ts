@@ -3,6 +3,7 @@ export const auditActions = [
   'settings.changed',
   ...['user.deleted', 'user.password-reset', 'user.promoted', 'user.demoted', 'user.created', 'user.sessions-ended'],
   ...['user.recovery-link-created', 'user.recovered', 'user.suspended', 'user.unsuspended'],
+  ...['user.suspended-by-home', 'user.unsuspended-by-home'],
   ...['user.second-factor-removed', 'user.second-factor-blocked', 'user.passkey-cloned'],
   'user.home-answer-refused',
   'instance.imported',

@@ -32,7 +32,8 @@ export const accountDeclarations = {
   login: endpoint('Log in with username and password', ok(users.credentialsReply), {
     body: users.loginBody,
     refusals: [
-      ...['username_required', 'password_required', 'invalid_credentials', 'account_deleted', 'account_suspended'],
+      ...['username_required', 'password_required', 'invalid_credentials', 'account_deleted'],
+      ...['account_suspended', 'account_suspended_by_home'],
       ...ofLoginCode,
       ...['home_second_factor', 'federated_registration_closed', 'hashing_busy'],
     ] as const,
@@ -169,7 +170,10 @@ export const accountDeclarations = {
   ),
   logInByPasskey: endpoint('Log in with a passkey, which is both factors', ok(users.credentialsReply), {
     body: passkeys.passkeyLoginBody,
-    refusals: ['passkey_challenge_invalid', 'passkey_rejected', 'passkey_cloned', 'account_suspended'],
+    refusals: [
+      ...['passkey_challenge_invalid', 'passkey_rejected', 'passkey_cloned'],
+      ...['account_suspended', 'account_suspended_by_home'],
+    ] as const,
   }),
   beginPasskey: endpoint('What a browser needs to make a passkey for the own account', ok(passkeys.creationOptions), {
     body: users.ownPasswordBody,

@@ -252,4 +252,12 @@ export const release030 = {
       add column logo text`,
     'alter table uploads alter column user_id drop not null',
   ],
+  /** What the home of an account decided, and what peers are told. Contract: 7, Account states. */
+  Migration20261207AccountStates: [
+    `alter table users add column suspension_changed_at bigint, add column home_suspended_at bigint,
+      add column home_state_at bigint`,
+    'drop index users_suspended',
+    `create index users_suspended on users (created_at, id)
+      where suspended_at is not null or home_suspended_at is not null`,
+  ],
 }

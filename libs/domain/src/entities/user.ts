@@ -62,6 +62,12 @@ const UserSchema = defineTable('User', 'users', {
   /** Contract: 5, suspend. */
   suspendedAt: p.bigint('number').nullable(),
   suspendedReason: p.text().nullable(),
+  /** When a suspension here last began or ended. Only rises: peers take no earlier one. Contract: 7, Account states. */
+  suspensionChangedAt: p.bigint('number').nullable(),
+  /** Suspended by the home instance, since when. Contract: 7, Account states. */
+  homeSuspendedAt: p.bigint('number').nullable(),
+  /** By the clock of the home: of the last state that it told. */
+  homeStateAt: p.bigint('number').nullable(),
   /** On: a login asks for its code. Contract: 3, Second factor. */
   secondFactor: p.boolean().default(false),
   /** An admin who must set one up before acting as one. */
@@ -123,12 +129,17 @@ export class User extends UserSchema.class {
       throw new Error('only a live detached account without a second factor can be reattached')
     set(this, { homeInstance: this.detachedHomeInstance, homeUserId, username, ...notDetached })
     set(this, { passwordChangeRequired: false, profileUpdatedAt: 0, stateVersion: this.stateVersion + 1 })
+    set(this, notSuspendedByHome)
+  }
+
+  /** Here or by its home. */
+  isSuspended(): boolean {
+    return this.suspendedAt != null || this.homeSuspendedAt != null
   }
 
   /** The newest link counts. Contract: 3, recover. */
   offerRecovery(hash: string, expiresAt: number): void {
-    if (this.isDeleted || !this.isLocal() || this.suspendedAt != null)
-      throw new Error('the account cannot be recovered')
+    if (this.isDeleted || !this.isLocal() || this.isSuspended()) throw new Error('the account cannot be recovered')
     this.recoveryHash = hash
     this.recoveryExpiresAt = expiresAt
   }
@@ -149,12 +160,26 @@ export class User extends UserSchema.class {
   /** Contract: 5, suspend. */
   suspend(reason: string | null, at: RevocationTime): void {
     this.endSessions(at)
+    if (this.suspendedAt == null) noteSuspensionChange(this, at)
     this.suspendedAt ??= at
     this.suspendedReason = reason
   }
 
-  unsuspend(): void {
-    set(this, notSuspended)
+  /** Lifts a suspension by the home too. Contract: 5, suspend. */
+  unsuspend(now: number): void {
+    if (this.suspendedAt != null) noteSuspensionChange(this, now)
+    set(this, { ...notSuspended, homeSuspendedAt: null })
+  }
+
+  /** `ts` by the clock of the home. Contract: 7, Account states. */
+  suspendByHome(ts: number, at: RevocationTime): void {
+    this.endSessions(at)
+    set(this, { homeSuspendedAt: at, homeStateAt: ts })
+  }
+
+  /** A suspension here stays. */
+  unsuspendByHome(ts: number): void {
+    set(this, { homeSuspendedAt: null, homeStateAt: ts })
   }
 
   /** A change of the password that closes all sockets. Contract: 3, recover. */
@@ -208,7 +233,7 @@ export class User extends UserSchema.class {
   /** Identity at home and `createdAt` stay. `now` in milliseconds. Spec: Tombstone, the user row. */
   becomeTombstone({ passwordHash, now }: { passwordHash: string; now: number }): void {
     Object.assign(this, emptyProfile)
-    set(this, { ...notDetached, ...notSuspended, ...noRecovery })
+    set(this, { ...notDetached, ...notSuspended, ...notSuspendedByHome, suspensionChangedAt: null, ...noRecovery })
     set(this, { username: `!deleted:${this.id}`, passwordHash, isDeleted: true, status: 'offline', isAdmin: false })
     set(this, { avatarSource: null, bannerSource: null, replicatedInstances: [], passwordChangeRequired: false })
     set(this, { secondFactor: false, secondFactorDue: false, sessionsEndedAt: laterOf(now, this.sessionsEndedAt) })
@@ -223,6 +248,12 @@ const flags: readonly string[] = fieldsWith({ kind: 'flag' })
 const emptyProfile = Object.fromEntries(profileFieldNames.map((name) => [name, flags.includes(name) ? false : null]))
 const notDetached = { detachedHomeInstance: null, formerHomeUserId: null, federationHomeOrphaned: false }
 const notSuspended = { suspendedAt: null, suspendedReason: null }
+const notSuspendedByHome = { homeSuspendedAt: null, homeStateAt: null }
+
+function noteSuspensionChange(user: User, now: number): void {
+  user.suspensionChangedAt = laterOf(now, (user.suspensionChangedAt ?? 0) + 1)
+}
+
 const noRecovery = { recoveryHash: null, recoveryExpiresAt: null }
 
 function set(user: User, columns: Partial<User>): void {

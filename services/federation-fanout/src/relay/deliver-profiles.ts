@@ -1,12 +1,12 @@
 import type { Received, Subscription } from '@gatehouse/bus'
 import { endpoints, relayReply, profileChanged } from '@gatehouse/contracts'
 import { bigintArray, changeRows, read } from '@gatehouse/database'
-import { findNamedInstances, loadInstanceSettings, Peer } from '@gatehouse/domain'
+import { loadInstanceSettings, Peer, queueDeliveries } from '@gatehouse/domain'
 import type { Deps } from '../deps.ts'
 import { isSuccess, jsonOf, sendToPeer, tryExchange } from '../peers/exchange.ts'
 import { withPeer } from '../peers/with-peer.ts'
 import { delayAfter, policy } from '../policy.ts'
-import { findNativeUser, listNativeUsers, profileEvent, type NativeUser } from './native-profiles.ts'
+import { accountStateEvents, findNativeUser, listNativeUsers, profileEvent } from './native-profiles.ts'
 
 type Delivery = { userId: string; version: number; attempts: number }
 
@@ -27,7 +27,7 @@ export async function deliverDue(deps: Deps): Promise<void> {
   }
 }
 
-/** At most 50 events. True: more may be due. */
+/** True: more may be due. */
 async function deliverBatch(deps: Deps, peerId: string): Promise<boolean> {
   const em = deps.orm.em.fork()
   const peer = await em.findOne(Peer, { id: peerId, status: 'active' })
@@ -35,12 +35,14 @@ async function deliverBatch(deps: Deps, peerId: string): Promise<boolean> {
   const deliveries = await claim(deps, peerId)
   if (deliveries.length === 0) return false
   const living = await listNativeUsers(em, { id: { $in: deliveries.map(({ userId }) => userId) } })
-  const { status, ended } = living.length > 0 ? await post(deps, peer, living) : { status: 200, ended: [] }
-  const known = new Set(living.map(({ id }) => id))
-  const isOver = ({ userId }: Delivery) => !known.has(userId) || ended.includes(userId)
+  const events = new Map(
+    living.map((user) => [user.id, [profileEvent(deps.config, user), ...accountStateEvents(deps.config, user)]]),
+  )
+  const { status, ended } = living.length > 0 ? await post(deps, peer, [...events.values()].flat()) : nothingSent
+  const isOver = ({ userId }: Delivery) => events.get(userId)?.every(({ messageId }) => ended.has(messageId)) ?? true
   await finish(deps, peerId, { over: deliveries.filter(isOver), kept: deliveries.filter((one) => !isOver(one)) })
   if (living.length > 0) await countOutcome(deps, peer.origin, status)
-  return isSuccess(status) && deliveries.length === policy.relayEventsMax
+  return isSuccess(status) && deliveries.length === policy.usersPerDelivery
 }
 
 /** One replica holds each delivery until the lease ends. */
@@ -52,27 +54,29 @@ async function claim({ orm, clock }: Deps, peerId: string): Promise<Delivery[]> 
        select user_id from federation_deliveries where peer_id = ? and next_attempt_at <= ?
        order by next_attempt_at limit ? for update skip locked)
      returning user_id::text as "userId", version::float8 as version, attempts`,
-    [new Date(now + policy.leaseMs), peerId, peerId, new Date(now), policy.relayEventsMax],
+    [new Date(now + policy.leaseMs), peerId, peerId, new Date(now), policy.usersPerDelivery],
   )
 }
 
-type Outcome = { status: number; ended: string[] }
+type Outcome = { status: number; ended: Set<string> }
 
-async function post(deps: Deps, peer: Peer, users: readonly NativeUser[]): Promise<Outcome> {
+const nothingSent: Outcome = { status: 200, ended: new Set() }
+
+async function post(deps: Deps, peer: Peer, events: readonly object[]): Promise<Outcome> {
   const { instanceId } = await loadInstanceSettings(deps.orm.em.fork())
   const source = { sourceInstance: deps.config.publicAddress.origin, sourceInstanceId: instanceId }
-  const body = { version: 1, ...source, events: users.map((user) => profileEvent(deps.config, user)) }
+  const body = { version: 1, ...source, events }
   const message = { endpoint: endpoints.relay, body, timeoutMs: policy.relayTimeoutMs }
   const exchange = await tryExchange(sendToPeer(deps, peer, message))
-  if (!exchange) return { status: 0, ended: [] }
+  if (!exchange) return { ...nothingSent, status: 0 }
   const { status } = exchange.answer
   const said = relayReply.safeParse(jsonOf(exchange.answer)).data
-  if (!isSuccess(status) || !said) return { status, ended: [] }
+  if (!isSuccess(status) || !said) return { ...nothingSent, status }
   const refused = said.rejected.filter(({ reason }) => final.includes(reason))
-  return { status, ended: [...said.accepted, ...refused.map(({ messageId }) => messageId)] }
+  return { status, ended: new Set([...said.accepted, ...refused.map(({ messageId }) => messageId)]) }
 }
 
-/** A profile changed meanwhile has another version: it stays, and is due. */
+/** What changed meanwhile has another version: it stays, and is due. */
 async function finish(deps: Deps, peerId: string, { over, kept }: { over: Delivery[]; kept: Delivery[] }) {
   const em = deps.orm.em.fork()
   if (over.length > 0) {
@@ -119,18 +123,9 @@ export async function consumeProfileChanges(deps: Deps): Promise<Subscription> {
   return await deps.bus.subscribe(profileChanged, onChange, { group: 'federation-profiles' })
 }
 
-/** One slot for each peer and user. Sends the profile of the time of sending. Returns how many peers. */
-export async function enqueueProfile(deps: Pick<Deps, 'orm' | 'clock'>, userId: string): Promise<number> {
-  const em = deps.orm.em.fork()
+/** Returns how many peers. Contract: 7, Profiles. */
+export async function enqueueProfile({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, userId: string): Promise<number> {
+  const em = orm.em.fork()
   const user = await findNativeUser(em, { id: userId })
-  if (!user) return 0
-  const origins = [...((await findNamedInstances(em, [user])).get(user.id) ?? [])]
-  const peers = await em.find(Peer, { origin: { $in: origins }, status: { $nin: ['rejected', 'revoked'] } })
-  const now = deps.clock.now()
-  const times = [user.profileUpdatedAt, new Date(now), new Date(now + policy.deliveryLifetimeMs)]
-  const sql = `insert into federation_deliveries (peer_id, user_id, version, next_attempt_at, expires_at) values (?, ?, ?, ?, ?)
-       on conflict (peer_id, user_id) do update set version = greatest(federation_deliveries.version, excluded.version),
-         attempts = 0, next_attempt_at = excluded.next_attempt_at, expires_at = excluded.expires_at`
-  for (const peer of peers) await changeRows(em, sql, [peer.id, user.id, ...times])
-  return peers.length
+  return user ? await queueDeliveries(em, { user, version: user.profileUpdatedAt, now: clock.now() }) : 0
 }

@@ -9,6 +9,7 @@ import { policy } from '../policy.ts'
 /** This service cannot read the hash. See docs/decisions/database-roles.md. */
 const fields = [
   ...(['id', 'username', 'status', 'profileUpdatedAt', 'createdAt', 'replicatedInstances'] as const),
+  ...(['suspendedAt', 'suspensionChangedAt'] as const),
   ...new Set([...homeFields, ...lookupFields]),
 ] satisfies readonly (keyof User)[]
 
@@ -46,6 +47,15 @@ export function profileEvent({ publicAddress: { origin } }: Deps['config'], user
       ...Object.fromEntries(told),
     },
   }
+}
+
+/** None where no suspension ever began. Contract: 7, Account states. */
+export function accountStateEvents({ publicAddress: { origin } }: Deps['config'], user: NativeUser) {
+  const { id: homeUserId, suspendedAt, suspensionChangedAt: ts } = user
+  if (ts == null) return []
+  const accountState = { homeUserId, homeInstance: origin, state: suspendedAt == null ? 'active' : 'suspended', ts }
+  const kind = { eventType: 'account_state', contextType: 'profile' }
+  return [{ ...kind, messageId: `${homeUserId}-${ts}`, encryptionVersion: 0, timestamp: ts, accountState }]
 }
 
 /** Only profiles are told. federation-wire.md 3, sync; federation-wire-2.md 2.5. */

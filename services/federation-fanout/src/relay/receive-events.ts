@@ -1,6 +1,12 @@
-import { applyRemoteProfiles, homeFields, isStorableText, remotePresenceReported } from '@gatehouse/contracts'
-import { presenceUpdate, profileUpdate, relayEvent } from '@gatehouse/contracts'
-import type { relayBody, RelayEvent, relayReply, RemoteProfile } from '@gatehouse/contracts'
+import { applyAccountStates, applyRemoteProfiles, homeFields, isStorableText } from '@gatehouse/contracts'
+import {
+  accountStateUpdate,
+  presenceUpdate,
+  profileUpdate,
+  relayEvent,
+  remotePresenceReported,
+} from '@gatehouse/contracts'
+import type { relayBody, RelayEvent, relayReply, RemoteProfile, ToldState } from '@gatehouse/contracts'
 import { read } from '@gatehouse/database'
 import type { Peer } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
@@ -41,23 +47,31 @@ const ignoredTypes = [
   ...['friend_remove', 'update', 'delete', 'reaction_', 'dm_typing_', 'member_'],
 ]
 
-type Collected = { presences: PresenceReport[]; profiles: Map<RelayEvent, RemoteProfile> }
+const noRecipient = { rejected: 'recipient_not_found' }
+
+type Collected = {
+  presences: PresenceReport[]
+  profiles: Map<RelayEvent, RemoteProfile>
+  states: Map<RelayEvent, ToldState>
+}
 
 /** An event without a readable messageId gets no answer. federation-wire.md 3, 6. */
 export async function receiveEvents(deps: Deps, peer: Peer, relayed: Relayed): Promise<RelayReply> {
   const events = relayed.events.flatMap((event) => relayEvent.safeParse(event).data ?? [])
-  const collected: Collected = { presences: [], profiles: new Map() }
+  const collected: Collected = { presences: [], profiles: new Map(), states: new Map() }
   const verdicts = new Map(events.map((event) => [event, judgeEvent(peer, event, collected)]))
-  const { presences, profiles } = collected
+  const { presences, profiles, states } = collected
   if (!(await applyProfiles(deps, peer, [...profiles.values()]))) {
     for (const event of profiles.keys()) verdicts.set(event, later)
   }
+  const verdictOf = await applyStates(deps, peer, { states: [...states.values()], requestId: relayed.requestId })
+  for (const [event, { homeUserId }] of states) verdicts.set(event, verdictOf(homeUserId))
   await reportPresences(deps, presences, relayed.requestId)
   return toReply(verdicts)
 }
 
 /** Unreadable presences and profiles are accepted. */
-function judgeEvent(peer: Peer, event: RelayEvent, { presences, profiles }: Collected): Verdict {
+function judgeEvent(peer: Peer, event: RelayEvent, { presences, profiles, states }: Collected): Verdict {
   const { eventType } = event
   if (eventType === 'presence_update') {
     const report = readPresence(event)
@@ -71,7 +85,12 @@ function judgeEvent(peer: Peer, event: RelayEvent, { presences, profiles }: Coll
     if (profile) profiles.set(event, profile)
     return 'accepted'
   }
-  if (eventType === 'friend_request_create') return { rejected: 'recipient_not_found' }
+  if (eventType === 'account_state') {
+    const state = readAccountState(peer, event)
+    if (state) states.set(event, state)
+    return state ? 'accepted' : noRecipient
+  }
+  if (eventType === 'friend_request_create') return noRecipient
   if (eventType === 'dm_call_start') return { undeliverable: 'no_recipient' }
   const isIgnored = ignoredTypes.some((type) => (type.endsWith('_') ? eventType.startsWith(type) : eventType === type))
   return isIgnored ? 'accepted' : { rejected: 'unknown_event_type' }
@@ -93,6 +112,14 @@ function readProfile(peer: Peer, event: RelayEvent): RemoteProfile | 'foreign' |
   if (![homeUserId, ...Object.values(texts)].every((text) => !text || isStorableText(text))) return undefined
   const fields = Object.fromEntries(homeFields.map((field) => [field, texts[field] ?? null]))
   return { homeUserId, profileUpdatedAt, username: texts.username ?? '', ...fields } as RemoteProfile
+}
+
+/** Undefined: unreadable, or of another instance's user. */
+function readAccountState(peer: Peer, event: RelayEvent): ToldState | undefined {
+  const { data } = accountStateUpdate.safeParse(event.accountState)
+  if (!data || !isStorableText(data.homeUserId) || hostOf(data.homeInstance) !== peer.host) return undefined
+  const { homeUserId, state, ts } = data
+  return { homeUserId, state, ts }
 }
 
 function toReply(verdicts: ReadonlyMap<RelayEvent, Verdict>): RelayReply {
@@ -119,6 +146,29 @@ async function applyProfiles({ bus, log }: Deps, { origin, host }: Peer, profile
   } catch (error) {
     log.warn({ err: error, origin, profiles: profiles.length }, 'remote profiles not applied')
     return false
+  }
+}
+
+type ToldStates = { states: ToldState[]; requestId: string | undefined }
+
+/** The latest of each user, and of a page of sync all. Gives the verdict on a user's. Contract: 7, Account states. */
+async function applyStates({ bus, log }: Deps, { origin, host }: Peer, { states, requestId }: ToldStates) {
+  const latest = new Map<string, ToldState>()
+  for (const state of states) {
+    if (state.ts > (latest.get(state.homeUserId)?.ts ?? -Infinity)) latest.set(state.homeUserId, state)
+  }
+  const told = [...latest.values()]
+  const unknown = new Set<string>()
+  try {
+    for (let from = 0; from < told.length; from += policy.relayEventsMax) {
+      const some = { origin, host, states: told.slice(from, from + policy.relayEventsMax) }
+      const reply = await bus.request(applyAccountStates, some, { requestId, timeoutMs: policy.profileCallTimeoutMs })
+      for (const homeUserId of reply.unknown) unknown.add(homeUserId)
+    }
+    return (homeUserId: string): Verdict => (unknown.has(homeUserId) ? noRecipient : 'accepted')
+  } catch (err) {
+    log.warn({ err, origin, requestId, states: latest.size }, 'account states of a peer not applied')
+    return (): Verdict => later
   }
 }
 

@@ -69,7 +69,8 @@ async function filterOf(em: EntityManager, query: UsersQuery): Promise<FilterQue
   if (role) parts.push({ isAdmin: role === 'admin' })
   if (joinedAfter) parts.push({ createdAt: { $gte: startOfDay(joinedAfter) } })
   if (joinedBefore) parts.push({ createdAt: { $lt: new Date(startOfDay(joinedBefore).getTime() + dayMs) } })
-  if (suspended) parts.push({ suspendedAt: { $ne: null } })
+  const isSet = { $ne: null }
+  if (suspended) parts.push({ $or: [{ suspendedAt: isSet }, { homeSuspendedAt: isSet }] })
   const redeemed = 'select user_id from invite_redemptions where invite_id = ?'
   if (invite) parts.push({ [raw((alias) => `${alias}.id in (${redeemed})`, [invite])]: [] })
   const text = query.q?.trim()

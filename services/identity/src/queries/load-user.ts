@@ -30,8 +30,8 @@ export async function lockUser(em: EntityManager, userId: string): Promise<User 
 
 /** The local admins who are neither deleted nor suspended. All admins are locked in the order of ids. Contract: 5. */
 export async function lockLocalAdmins(em: EntityManager): Promise<{ id: string }[]> {
-  const sql = `select id::text as id, home_instance is null and not is_deleted and suspended_at is null as counts
-    from users where is_admin order by users.id for no key update`
+  const sql = `select id::text as id, home_instance is null and not is_deleted and suspended_at is null
+      and home_suspended_at is null as counts from users where is_admin order by users.id for no key update`
   // The first statement does not see who became an admin while it waited.
   await read(em, sql)
   return (await read<{ id: string; counts: boolean }>(em, sql)).filter(({ counts }) => counts)

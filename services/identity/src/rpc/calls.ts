@@ -1,6 +1,7 @@
 import { verifyToken } from '@gatehouse/auth'
 import * as calls from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
+import { applyStates } from '../operations/federation/apply-account-states.ts'
 import { applyProfiles } from '../operations/federation/apply-remote-profiles.ts'
 import { deleteFederatedIdentity } from '../operations/federation/delete-federated-identity.ts'
 import { forgetInstances } from '../operations/federation/delete-remote-identities.ts'
@@ -21,6 +22,7 @@ export async function respondToCalls(deps: Deps): Promise<AsyncDisposable> {
       return {}
     }),
     bus.respond(calls.applyRemoteProfiles, (input, { requestId }) => applyProfiles(deps, { ...input, requestId })),
+    bus.respond(calls.applyAccountStates, (input, { requestId }) => applyStates(deps, { ...input, requestId })),
     bus.respond(calls.detachHome, (input, { requestId }) => detachHome(deps, { ...input, requestId })),
     bus.respond(calls.readTokenClaims, async ({ tokens }) => ({
       claims: tokens.map((token) => verifyToken(tokenKey, token, clock.now()) ?? null),

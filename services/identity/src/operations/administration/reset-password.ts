@@ -39,7 +39,7 @@ export async function createRecoveryLink(deps: OperationContext & Pick<Deps, 'co
   const secret = randomToken(deps.random, policy.recoverySecretBytes)
   const expiresAt = await changeOther(deps, act, async (user, em) => {
     requireResettable(user)
-    if (user.suspendedAt != null) throw refuse.target_suspended()
+    if (user.isSuspended()) throw refuse.target_suspended()
     const now = await deps.databaseTime(em)
     const expiresAt = now + policy.recoveryLinkMs
     user.offerRecovery(hashSecret(secret), expiresAt)

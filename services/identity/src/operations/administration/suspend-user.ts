@@ -1,5 +1,7 @@
 import { userSuspended, userUnsuspended } from '@gatehouse/contracts'
+import { queueDeliveries, type User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
+import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../../deps.ts'
 import { changeAmongAdmins, changeOther, enterAct, recordAccountEvent, settle } from '../change-account.ts'
 import type { AdminAct, Changed } from '../change-account.ts'
@@ -18,20 +20,28 @@ export async function suspendUser(deps: OperationContext, { reason = null, ...ac
     if (isLastAdmin) throw refuse.last_admin_suspended()
     const at = await revocationTime(deps, em, { user })
     user.suspend(reason, at)
+    await tellPeers(em, user, deps.clock.now())
     enterAct(em, { action: 'user.suspended', user, actor, detail: { reason }, at: deps.clock.now() })
     return { user, state: await recordAccountEvent(em, deps, userSuspended, { user, at, actor, reason, requestId }) }
   })
 }
 
-/** No token comes back. Contract: 5, suspend. */
+/** With the transaction. Of accounts of this instance alone. Contract: 7, Account states. */
+async function tellPeers(em: EntityManager, user: User, now: number): Promise<void> {
+  const { suspensionChangedAt: version } = user
+  if (version != null && user.isNative()) await queueDeliveries(em, { user, version, now })
+}
+
+/** Lifts that by the home too. No token comes back. Contract: 5, suspend. */
 export async function unsuspendUser(deps: OperationContext, act: AdminAct) {
   const { actor, requestId } = act
   const changed = await changeOther(deps, act, async (user, em): Promise<Changed> => {
-    if (user.suspendedAt == null) return { user }
-    user.unsuspend()
+    if (!user.isSuspended()) return { user }
+    const at = deps.clock.now()
+    user.unsuspend(at)
+    await tellPeers(em, user, at)
     // The setting may have changed meanwhile.
     user.demandSecondFactor(await readDemand(em))
-    const at = deps.clock.now()
     enterAct(em, { action: 'user.unsuspended', user, actor, at })
     return { user, state: await recordAccountEvent(em, deps, userUnsuspended, { user, at, actor, requestId }) }
   })

@@ -54,7 +54,8 @@ async function findNamed(
   return named.find(({ username }) => username === exact) ?? named[0]
 }
 
-/** Call it under the account's lock before a token is issued. Throws account_suspended. Contract: 5, suspend. */
-export function refuseSuspended({ suspendedAt, suspendedReason }: User): void {
+/** Call it under the account's lock before a token is issued. Throws account_suspended, account_suspended_by_home. Contract: 5, suspend. */
+export function refuseSuspended({ suspendedAt, suspendedReason, homeSuspendedAt }: User): void {
   if (suspendedAt != null) throw refuse.account_suspended({ fields: { reason: suspendedReason ?? null } })
+  if (homeSuspendedAt != null) throw refuse.account_suspended_by_home()
 }

@@ -15,6 +15,8 @@ const actionTexts: Readonly<Record<AuditAction, Text>> = {
   'user.recovered': '{actor} used a recovery link',
   'user.suspended': '{actor} suspended the user {target}',
   'user.unsuspended': '{actor} unsuspended the user {target}',
+  'user.suspended-by-home': '{actor} suspended its user {target}',
+  'user.unsuspended-by-home': '{actor} unsuspended its user {target}',
   'user.second-factor-removed': '{actor} removed the second factor of the user {target}',
   'user.passkey-cloned': 'A copy of a passkey of {actor} was refused',
   'user.home-answer-refused': 'A password for {actor} was refused: its home instance answered for another user',
