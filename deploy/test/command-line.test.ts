@@ -61,12 +61,15 @@ describe('the command line beside an embedded instance', function () {
     const { args } = readCommand(documentedCommand('gatehouse users delete <user>', { '<user>': 'carl' }))
     const refused = await gatehouse(args)
     const stillThere = await gatehouse(['users', 'show', 'carl'])
-    const deleted = await gatehouse([...args, '--yes'])
+    const wrongMode = await gatehouse([...args, '--yes', '--mode', 'gone'])
+    const deleted = await gatehouse([...args, '--yes', '--mode', 'full'])
     const gone = await gatehouse(['users', 'show', 'carl'])
 
     expect(refused).to.include({ code: 6, output: '' })
     expect(refused.errors).to.match(/^The account carl .*--yes\n$/)
-    expect([stillThere.code, deleted.code, gone.code]).to.deep.equal([0, 0, 4])
+    expect([stillThere.code, wrongMode.code, deleted.code, gone.code]).to.deep.equal([0, 3, 0, 4])
+    expect(wrongMode.errors).to.include('mode must be soft or full')
+    expect(deleted.output).to.include('other instances that are asked to delete it: 0')
   })
 
   it('says with its exit code and one line what stands against a command', async () => {

@@ -170,10 +170,65 @@ describe('the administration in the browser', function () {
   it('deletes a user, who is then no longer listed', async () => {
     await admin.goto(`${instance.origin}/admin/users`)
     await actions.clickInMenu(admin, 'guest', 'Delete guest')
+    expect(await admin.getByRole('dialog').getByText('On the other instances').count()).to.equal(0)
     await actions.clickInDialog(admin, 'Delete permanently')
     await actions.waitForText(admin, 'guest was deleted.')
 
     await admin.getByText('@guest').waitFor({ state: 'detached' })
+  })
+
+  /** Contract: 5, DELETE users, A user. */
+  it('says before a deletion at which peers it is ordered, and afterwards what became of it', async () => {
+    const origin = 'https://peer.example'
+    await instance.runSql(
+      "insert into peers (id, origin, host, secret, status) values (1, ?, 'peer.example', '', 'needs_attention')",
+      [origin],
+    )
+    const named = JSON.stringify([{ origin, username: 'traveller@administration.localhost' }])
+    await instance.runSql(
+      "insert into users (id, username, password_hash, replicated_instances) values (78, 'traveller', '!', ?)",
+      [named],
+    )
+    await admin.goto(`${instance.origin}/admin/users`)
+    await admin.getByRole('link', { name: '@traveller' }).click()
+
+    await actions.clickInMenu(admin, 'traveller', 'Suspend traveller')
+    await admin.getByRole('dialog').getByText('Peers at which the user has an account are told').waitFor()
+    await actions.clickInDialog(admin, 'Cancel')
+    await actions.clickInMenu(admin, 'traveller', 'Delete traveller')
+    const dialog = admin.getByRole('dialog')
+    await dialog.getByText('asked to delete the account there: 1 (peer.example).').waitFor()
+    expect(await dialog.getByRole('radio', { name: /^Keep the messages/ }).isChecked()).to.equal(true)
+    await dialog.getByRole('radio', { name: /^Delete the messages too/ }).check()
+    await actions.clickInDialog(admin, 'Delete permanently')
+
+    await actions.waitForText(admin, /^traveller was deleted\. Other instances that are asked: 1\./)
+    const card = admin.getByRole('heading', { name: 'Deletion at other instances' }).locator('..').locator('..')
+    await card.getByText('is being asked').waitFor()
+    await card.getByText('attempts: 1').waitFor()
+    await instance.runSql("update deletion_orders set state = 'done', next_attempt_at = null")
+    await admin.reload()
+    await card.getByText('has deleted it').waitFor()
+    const [order] = (await instance.runSql('select mode from deletion_orders')) as { mode: string }[]
+    expect(order?.mode).to.equal('full')
+  })
+
+  /** Contract: 7, Account states. */
+  it('shows who is suspended by the home, and lifts that', async () => {
+    await instance.runSql(
+      `insert into users (id, username, password_hash, home_instance, home_user_id, home_suspended_at)
+       values (77, 'far@home.example', '!', 'home.example', '7', 1)`,
+    )
+    await admin.goto(`${instance.origin}/admin/users`)
+    await admin.getByText('Suspended by its home').waitFor()
+    await admin.goto(`${instance.origin}/admin/users/77`)
+    await admin.getByText('Suspended by its home').first().waitFor()
+    await actions.clickInMenu(admin, 'far@home.example', 'Unsuspend far@home.example')
+    await admin.getByRole('dialog').getByText('The home instance suspended this account.').waitFor()
+    await actions.clickInDialog(admin, 'Unsuspend')
+
+    await actions.waitForText(admin, 'far@home.example can log in again.')
+    await admin.getByText('Suspended by its home').first().waitFor({ state: 'detached' })
   })
 
   it('follows what others change, without a reload', async () => {

@@ -87,7 +87,7 @@ export function BulkSuspendDialog({ title, listUsers, onClose, onDone }: Props) 
     <ConfirmDialog
       dialog="BulkSuspendDialog"
       title={title}
-      text="This logs the users out everywhere and refuses their logins until you end it. Nothing is deleted."
+      text="This logs the users out everywhere and refuses their logins until you end it. Peers at which they have accounts are told, and do the same. Nothing is deleted."
       submit={t('Suspend')}
       dangerous
       act={suspend}

@@ -175,7 +175,7 @@ export function OpenOrders() {
         {t('All peers')}
       </Link>
       <p className="muted">
-        {t('Users ordered these deletions. An instance that does not answer is asked for 30 days.')}
+        {t('Users and admins ordered these deletions. An instance that does not answer is asked for 30 days.')}
       </p>
       <AdminList
         title={t('Deletions that wait for other instances')}

@@ -1,14 +1,14 @@
 import type { User, UserDescription } from '@gatehouse/client'
-import type { ReactNode } from 'react'
+import { type ReactNode, useEffect } from 'react'
 import { Link } from 'wouter'
 import { UserAvatar, UserName, UserNames } from '../../components/avatar.tsx'
 import { Card } from '../../components/card.tsx'
 import { QueryError } from '../../components/error-message.tsx'
-import { formatDateTime, formatNumber } from '../../components/format.ts'
+import { formatDateTime, formatNumber, hostOf } from '../../components/format.ts'
 import { SocketList } from '../../components/socket-list.tsx'
-import { RelativeTime, Skeleton } from '../../components/status.tsx'
+import { Badge, RelativeTime, Skeleton } from '../../components/status.tsx'
 import { useQuery, type Work } from '../../hooks.ts'
-import { formatName, t, type Text } from '../../language/language.ts'
+import { formatName, t, translate, type Text } from '../../language/language.ts'
 import { Phrase } from '../../language/phrase.tsx'
 import { AuditRow } from './audit-section.tsx'
 import { UserBadges, UserMenu } from './user-menu.tsx'
@@ -18,6 +18,13 @@ export function UserDetails({ id, self }: { id: string; self: User }) {
   const describe: Work<UserDescription> = (signal, client) => client.call('describeUser', { params: { id }, signal })
   const query = useQuery(`user ${id}`, describe, 'users')
   const found = query.data?.user.id === id ? query.data : null
+  const orders = found?.orders ?? []
+  const isFirstAttemptDue = orders.some(({ state, attempts }) => state === 'waiting' && attempts === 0)
+  useEffect(() => {
+    if (!isFirstAttemptDue) return
+    const timer = setInterval(query.refetch, 3_000)
+    return () => clearInterval(timer)
+  }, [isFirstAttemptDue])
   return (
     <section className="stack" aria-label={t('User')}>
       <Link href="/admin/users" className="small">
@@ -43,6 +50,7 @@ export function UserDetails({ id, self }: { id: string; self: User }) {
                 {found.sockets.length === 0 && <p className="muted">{t('Nowhere at the moment.')}</p>}
                 <SocketList answer={found} />
               </Card>
+              {orders.length > 0 && <OrderCard orders={orders} />}
               <Card title={t('Latest acts')}>
                 {found.audit.length === 0 && <p className="muted">{t('No entries yet.')}</p>}
                 <ul className="list">
@@ -73,6 +81,38 @@ export function UserDetails({ id, self }: { id: string; self: User }) {
   )
 }
 
+const orderStates = {
+  waiting: { label: 'is being asked', tone: 'neutral' },
+  done: { label: 'has deleted it', tone: 'good' },
+  refused: { label: 'has refused', tone: 'bad' },
+  overdue: { label: 'did not answer in 30 days', tone: 'warning' },
+} as const
+
+/** Contract: 7, Deletion orders. */
+function OrderCard({ orders }: { orders: NonNullable<UserDescription['orders']> }) {
+  return (
+    <Card title={t('Deletion at other instances')}>
+      <ul className="list">
+        {orders.map(({ origin, state, error, attempts }) => (
+          <li key={origin} className="list-row">
+            <div>
+              <h3>
+                {hostOf(origin)} <Badge tone={orderStates[state].tone}>{t(orderStates[state].label)}</Badge>
+              </h3>
+              {state !== 'done' && attempts > 0 && (
+                <p className="small muted">
+                  {t('attempts: {attempts}', { attempts: formatNumber(attempts) })}
+                  {error && ` · ${translate(error)}`}
+                </p>
+              )}
+            </div>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}
+
 function factsOf({ user, invitedBy, lastLoginAt, ...rest }: UserDescription): [Text, ReactNode][] {
   const facts: [Text, ReactNode][] = [
     ['Id', <code key="id">{user.id}</code>],
@@ -85,6 +125,7 @@ function factsOf({ user, invitedBy, lastLoginAt, ...rest }: UserDescription): [T
     facts.push(['Second factor', rest.secondFactor ? t('On') : t('Off')], ['Passkeys', formatNumber(rest.passkeys)])
   }
   if (user.suspendedAt != null) facts.push(['Suspended on', formatDateTime(user.suspendedAt)])
+  if (user.homeSuspendedAt != null) facts.push(['Suspended by its home', formatDateTime(user.homeSuspendedAt)])
   if (user.suspendedReason) facts.push(['Reason', formatName(user.suspendedReason)])
   return facts
 }

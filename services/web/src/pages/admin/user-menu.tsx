@@ -1,13 +1,15 @@
-import { listOwnedSpaces, type RecoveryLink, type User } from '@gatehouse/client'
+import { listOwnedSpaces, type DeletionMode, type RecoveryLink, type User } from '@gatehouse/client'
 import { limits } from '@gatehouse/contracts/constants'
+import { useState } from 'react'
+import { RadioGroup } from '../../components/choices.tsx'
 import { CopyButton, LinkField } from '../../components/copy-field.tsx'
 import { OwnedSpaces } from '../../components/deletion-results.tsx'
 import { ConfirmDialog, Dialog } from '../../components/dialog.tsx'
 import { Field, useText } from '../../components/field.tsx'
-import { formatDateTime } from '../../components/format.ts'
+import { formatDateTime, formatNumber, hostOf } from '../../components/format.ts'
 import { Menu } from '../../components/menu.tsx'
 import { Badge, Notice } from '../../components/status.tsx'
-import { useClient, useMutation } from '../../hooks.ts'
+import { useClient, useMutation, useQuery } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 import { askBefore, type RowDialogProps, useRowDialog } from './row-dialog.tsx'
 
@@ -17,6 +19,7 @@ export function UserBadges({ user, self }: { user: User; self: User }) {
       {user.isAdmin && <Badge tone="warning">{t('Admin')}</Badge>}
       {user.id === self.id && <Badge tone="good">{t('You')}</Badge>}
       {user.suspendedAt != null && <Badge tone="bad">{t('Suspended')}</Badge>}
+      {user.homeSuspendedAt != null && <Badge tone="bad">{t('Suspended by its home')}</Badge>}
       {user.isDeleted && <Badge>{t('Deleted')}</Badge>}
     </>
   )
@@ -28,7 +31,8 @@ export function UserMenu({ user, self, onChanged }: { user: User; self: User; on
   const isSelf = user.id === self.id
   const { item, dialog } = useRowDialog({ row: user, name: username, isSelf, onDone: onChanged })
   const isLocal = !user.homeInstance
-  const isSuspended = user.suspendedAt != null
+  const isSuspendedHere = user.suspendedAt != null
+  const isSuspended = isSuspendedHere || user.homeSuspendedAt != null
   return (
     <>
       <Menu label={t('Actions for {username}', { username })}>
@@ -40,7 +44,7 @@ export function UserMenu({ user, self, onChanged }: { user: User; self: User; on
           item('Remove second factor', 'Remove second factor of {username}', RemoveSecondFactorDialog)}
         {item('End sessions', 'End sessions of {username}', EndUserSessionsDialog, { disabled: isSelf })}
         {isLocal &&
-          !isSuspended &&
+          !isSuspendedHere &&
           item('Suspend', 'Suspend {username}', SuspendDialog, { dangerous: true, disabled: isSelf })}
         {isSuspended && item('Unsuspend', 'Unsuspend {username}', UnsuspendDialog)}
         {item('Delete', 'Delete {username}', DeleteUserDialog, { dangerous: true, disabled: isSelf })}
@@ -89,7 +93,7 @@ function SuspendDialog({ row: user, name: username, ...props }: UserDialogProps)
     <ConfirmDialog
       dialog="SuspendDialog"
       title={t('Suspend {username}', { username })}
-      text="This logs the user out everywhere and refuses logins until you end it. Nothing is deleted."
+      text="This logs the user out everywhere and refuses logins until you end it. Peers at which the user has an account are told, and do the same. Nothing is deleted."
       submit={t('Suspend')}
       dangerous
       done={t('{username} is suspended.', { username })}
@@ -121,8 +125,17 @@ const UnsuspendDialog = askBefore<User>({
   submit: 'Unsuspend',
   act: (client, { id }) => client.call('unsuspendUser', { params: { id } }),
   done: '{username} can log in again.',
-  more: ({ suspendedReason: reason }) =>
-    reason && <p className="muted">{t('Suspended because: {reason}', { reason })}</p>,
+  more: ({ suspendedReason: reason, homeSuspendedAt }) => (
+    <>
+      {reason && <p className="muted">{t('Suspended because: {reason}', { reason })}</p>}
+      {homeSuspendedAt != null && (
+        <Notice
+          tone="warning"
+          text="The home instance suspended this account. Unsuspended here, it can log in whatever the home says, until the home suspends it again."
+        />
+      )}
+    </>
+  ),
 })
 
 /** Contract: 5, sessions/end. */
@@ -146,8 +159,19 @@ const RemoveSecondFactorDialog = askBefore<User>({
   done: '{username} has no second factor any more.',
 })
 
+const deletionModes = [
+  ['soft', 'Keep the messages', 'Others there can still read them. They are shown as written by a deleted user.'],
+  ['full', 'Delete the messages too', 'The messages on those instances are deleted as well.'],
+] as const
+
+/** Contract: 5, DELETE users. */
 function DeleteUserDialog({ row: user, name: username, ...props }: UserDialogProps) {
   const mutation = useMutation()
+  const [mode, setMode] = useState<DeletionMode>('soft')
+  const query = useQuery(`user ${user.id}`, (signal, client) =>
+    client.call('describeUser', { params: { id: user.id }, signal }),
+  )
+  const instances = query.data?.instances ?? []
   const spaces = listOwnedSpaces(mutation.error)
   return (
     <ConfirmDialog
@@ -157,12 +181,41 @@ function DeleteUserDialog({ row: user, name: username, ...props }: UserDialogPro
       submit={t('Delete permanently')}
       dangerous
       mutation={spaces.length > 0 ? { ...mutation, error: null } : mutation}
-      act={(_, client) => client.call('deleteUser', { params: { id: user.id }, body: {} })}
-      done={t('{username} was deleted.', { username })}
+      // The choice comes when the instances are known.
+      submitDisabled={query.loading}
+      changed={mode !== 'soft'}
+      act={(_, client) => client.call('deleteUser', { params: { id: user.id }, body: { mode } })}
+      done={(reply) => tellDeletion(username, reply.instances)}
       {...props}
     >
+      {instances.length > 0 && (
+        <>
+          <p>
+            {t('Other instances that are asked to delete the account there: {count} ({hosts}).', {
+              count: formatNumber(instances.length),
+              hosts: instances.map(hostOf).join(', '),
+            })}
+          </p>
+          <RadioGroup
+            legend={t('On the other instances')}
+            name="user-deletion-mode"
+            value={mode}
+            options={deletionModes}
+            onPick={setMode}
+          />
+        </>
+      )}
       <OwnedSpaces spaces={spaces} text="This user owns spaces. Transfer or delete them first. Nothing was deleted." />
     </ConfirmDialog>
+  )
+}
+
+function tellDeletion(username: string, instances: number): string {
+  if (instances === 0) return t('{username} was deleted.', { username })
+  const values = { username, count: formatNumber(instances) }
+  return t(
+    '{username} was deleted. Other instances that are asked: {count}. The page of the user tells what they do.',
+    values,
   )
 }
 
