@@ -32,7 +32,7 @@ export async function queueDeliveries(em: EntityManager, { user, version, now }:
   const origins = [...((await findNamedInstances(em, [user])).get(user.id) ?? [])]
   const sql = `insert into federation_deliveries (peer_id, user_id, version, next_attempt_at, expires_at)
     select id, ?, ?, ?, ? from peers
-    where status not in ('rejected', 'revoked') and origin in (select jsonb_array_elements_text(?::jsonb))
+    where status not in ('rejected', 'revoked') and origin = any(array(select jsonb_array_elements_text(?::jsonb)))
     on conflict (peer_id, user_id) do update set version = greatest(federation_deliveries.version + 1, excluded.version),
       attempts = 0, next_attempt_at = excluded.next_attempt_at, expires_at = excluded.expires_at`
   const times = [new Date(now), new Date(now + deliveryLifetimeMs)]

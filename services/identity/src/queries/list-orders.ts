@@ -4,7 +4,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 
 /** Of peers that a durable deletion asks or waits for. The parameter is a JSON array of origins. Contract: 7, Deletion orders. */
 export const isPeerNamed = `status in ('active', 'unreachable', 'needs_attention')
-  and origin in (select jsonb_array_elements_text(?::jsonb))`
+  and origin = any(array(select jsonb_array_elements_text(?::jsonb)))`
 
 /** Origins of the peers at which a native user names an account. None of any other. Contract: 5, A user. */
 export async function listPeersOfUser(em: EntityManager, userId: string): Promise<string[]> {
