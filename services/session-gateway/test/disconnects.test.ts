@@ -216,8 +216,8 @@ describe('forced disconnects', () => {
 
   it('sweeps up what an event that was lost should have closed, with the code of that event', async () => {
     const sweeping = await cluster.startNode({ sweepMs: 50 })
-    const users = await Promise.all([1, 2, 3, 4, 5].map(() => buildUser(cluster, Date.now() - 5_000)))
-    const [reset, deleted, changed, ended, suspended] = users
+    const users = await Promise.all([1, 2, 3, 4, 5, 6].map(() => buildUser(cluster, Date.now() - 5_000)))
+    const [reset, deleted, changed, ended, suspended, suspendedByHome] = users
     const now = Date.now()
     const tabs = await Promise.all(users.map((user) => signIn(sweeping.url, user.token)))
 
@@ -226,9 +226,11 @@ describe('forced disconnects', () => {
     await cluster.sql('update users set password_changed_at = ? where id = ?', [Date.now(), changed!.id])
     await endBySelf(cluster, ended!, now)
     await endBySuspension(cluster, suspended!, now)
+    await endBySuspension(cluster, suspendedByHome!, now, 'home_suspended_at')
 
     expect((await tabs[0]!.closed).code).to.equal(4010)
     expect((await tabs[4]!.closed).code).to.equal(4012)
+    expect((await tabs[5]!.closed).code).to.equal(4012)
     expect((await tabs[1]!.closed).code).to.equal(4011)
     expect((await tabs[3]!.closed).code).to.equal(4004)
     await tabs[2]!.take('reauthenticate')
@@ -278,8 +280,8 @@ async function endBySelf(cluster: Cluster, user: BuiltUser, at: number): Promise
 
 const nextSecond = (now: number) => (Math.floor(now / 1000) + 1) * 1000
 
-async function endBySuspension(cluster: Cluster, user: BuiltUser, at: number): Promise<void> {
-  const columns = 'suspended_at = ?, password_changed_at = ?, sessions_ended_at = ?, state_version = state_version + 1'
+async function endBySuspension(cluster: Cluster, user: BuiltUser, at: number, by = 'suspended_at'): Promise<void> {
+  const columns = `${by} = ?, password_changed_at = ?, sessions_ended_at = ?, state_version = state_version + 1`
   await cluster.sql(`update users set ${columns} where id = ?`, [at, at, at, user.id])
 }
 
