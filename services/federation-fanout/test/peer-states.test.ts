@@ -559,6 +559,21 @@ describe('the states of a peer', () => {
       .that.includes({ accentColor: null, profileUpdatedAt: createdAt.getTime() })
   })
 
+  /** Contract: 7, Account states. */
+  it('lookups are remembered once each: what an admin decides about the user is told to whoever asked', async () => {
+    await build()
+    const { id } = await insertUser(instance.deps, { username: 'asked_for' })
+    const { id: other } = await insertUser(instance.deps, { username: 'not_asked_for' })
+    for (let time = 0; time < 2; time += 1) {
+      await signed('/api/federation/users/lookup', { username: 'asked_for' })
+      await signed('/api/federation/users/by-home-id', { homeUserId: id })
+    }
+
+    const sql = `select user_id::text as id, origin from profile_askers join peers on peers.id = peer_id where user_id = any(?::bigint[])`
+    const askers = await instance.deps.orm.em.fork().execute(sql, [`{${id},${other}}`])
+    expect(askers).to.deep.equal([{ id, origin: remote.origin }])
+  })
+
   it('lookups are limited to sixty a minute for each peer', async () => {
     await build()
     const answers = []

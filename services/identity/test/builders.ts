@@ -49,6 +49,12 @@ export async function buildPeer({ deps }: Where, origin: string, status: PeerSta
   await deps.orm.em.fork().execute(sql, [origin, new URL(origin).hostname, status])
 }
 
+/** A peer that looked the account up, as federation-fanout remembers it. */
+export async function rememberAsker({ deps }: Where, origin: string, userId: string): Promise<void> {
+  const sql = 'insert into profile_askers (user_id, peer_id) select ?, id from peers where origin = ?'
+  await deps.orm.em.fork().execute(sql, [userId, origin])
+}
+
 /** An active invite of one use, unless told otherwise. */
 export async function buildInvite(
   { deps }: Where,

@@ -3,7 +3,7 @@ import { DeletionOrder, type User } from '@gatehouse/domain'
 import { answered } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { startOrders } from '../src/operations/federation/delete-remote-identities.ts'
-import { buildPeer, buildUser, readUser } from './builders.ts'
+import { buildPeer, buildUser, readUser, rememberAsker } from './builders.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 
 const minute = 60_000
@@ -252,6 +252,22 @@ describe('federation-identity/delete: durable deletions', () => {
         [registeredAt, 'refused', 'No'],
       ])
       expect(after.instances).to.deep.equal([])
+    })
+
+    it('are given to a peer that only looked the account up, too', async () => {
+      const asker = 'https://asker.example'
+      await buildPeer(identity, asker)
+      const { id } = await buildUser(identity)
+      await rememberAsker(identity, asker, id)
+      answers = { [asker]: { success: true } }
+
+      const before = await describeUser(id)
+      await answered(remove(id))
+      await wait(0)
+
+      expect(before.instances).to.deep.equal([asker])
+      const after = await describeUser(id)
+      expect(after.orders.map(({ origin, state }) => [origin, state])).to.deep.equal([[asker, 'done']])
     })
 
     it('have the mode that was chosen; any other is 400 and deletes nothing', async () => {

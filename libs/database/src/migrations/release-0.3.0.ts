@@ -259,5 +259,11 @@ export const release030 = {
     'drop index users_suspended',
     `create index users_suspended on users (created_at, id)
       where suspended_at is not null or home_suspended_at is not null`,
+    `create table profile_askers (
+      user_id bigint not null references users (id) on delete cascade,
+      peer_id bigint not null references peers (id) on delete cascade,
+      primary key (user_id, peer_id)
+    )`,
+    'create index profile_askers_peer on profile_askers (peer_id)',
   ],
 }

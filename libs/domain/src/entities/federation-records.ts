@@ -33,6 +33,12 @@ export const FederationDelivery = defineTable('FederationDelivery', 'federation_
   expiresAt: p.datetime(),
 })
 
+/** The peers that looked a native user up, once each. Contract: 7, Account states. */
+export const ProfileAsker = defineTable('ProfileAsker', 'profile_askers', {
+  userId: p.bigint('string').primary(),
+  peerId: p.bigint('string').primary(),
+})
+
 /** The hosts on which a native user names an account; triggers keep it. Contract: 7, profiles. */
 export const ReplicaHost = defineTable('ReplicaHost', 'replica_hosts', {
   /** Lower case, without port. */

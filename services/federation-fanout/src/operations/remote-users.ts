@@ -1,9 +1,10 @@
 import { signReceipt } from '@gatehouse/auth'
 import { deleteFederatedIdentity, lookupFields, ownedSpaces, resolveReplicatedUser } from '@gatehouse/contracts'
 import type { attachProofReply, DeletionMode, RemoteUser, resolveStubBody } from '@gatehouse/contracts'
-import { read } from '@gatehouse/database'
+import { changeRows, read } from '@gatehouse/database'
 import type { Peer } from '@gatehouse/domain'
 import { isRefusal, refuse } from '@gatehouse/runtime'
+import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 import { hostOf, hashToken } from '../peers/signature.ts'
@@ -40,17 +41,27 @@ function homeOf({ host }: Peer, homeInstance: string): string {
   return host
 }
 
+type Asker = Pick<Peer, 'id'>
+
 /** Ignores discoverability. Throws user_not_found. federation-wire.md 4, lookups. */
-export async function lookUpByName({ orm }: Pick<Deps, 'orm'>, username: string): Promise<RemoteUser> {
-  const user = await findNativeUser(orm.em.fork(), { username: username.trim().toLowerCase() })
+export async function lookUpByName({ orm }: Pick<Deps, 'orm'>, asker: Asker, username: string): Promise<RemoteUser> {
+  const user = await tell(orm.em.fork(), asker, { username: username.trim().toLowerCase() })
   if (!user) throw refuse.user_not_found({ fields: { found: false } })
-  return describe(user)
+  return user
 }
 
-export async function lookUpById({ orm }: Pick<Deps, 'orm'>, id: string): Promise<RemoteUser | null> {
+export async function lookUpById({ orm }: Pick<Deps, 'orm'>, asker: Asker, id: string): Promise<RemoteUser | null> {
   if (!/^[0-9]{1,19}$/.test(id) || BigInt(id) > 9_223_372_036_854_775_807n) return null
-  const user = await findNativeUser(orm.em.fork(), { id })
-  return user ? describe(user) : null
+  return await tell(orm.em.fork(), asker, { id })
+}
+
+/** What an admin decides about the user is told to whoever asked. Contract: 7, Account states. */
+async function tell(em: EntityManager, asker: Asker, where: Parameters<typeof findNativeUser>[1]) {
+  const user = await findNativeUser(em, where)
+  if (!user) return null
+  const sql = 'insert into profile_askers (user_id, peer_id) values (?, ?) on conflict do nothing'
+  await changeRows(em, sql, [user.id, asker.id])
+  return describe(user)
 }
 
 function describe(user: NativeUser): RemoteUser {

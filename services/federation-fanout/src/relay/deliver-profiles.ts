@@ -1,7 +1,7 @@
 import type { Received, Subscription } from '@gatehouse/bus'
 import { endpoints, relayReply, profileChanged } from '@gatehouse/contracts'
 import { bigintArray, changeRows, read } from '@gatehouse/database'
-import { loadInstanceSettings, Peer, queueDeliveries } from '@gatehouse/domain'
+import { findNamedInstances, loadInstanceSettings, Peer, queueDeliveries } from '@gatehouse/domain'
 import type { Deps } from '../deps.ts'
 import { isSuccess, jsonOf, sendToPeer, tryExchange } from '../peers/exchange.ts'
 import { withPeer } from '../peers/with-peer.ts'
@@ -127,5 +127,7 @@ export async function consumeProfileChanges(deps: Deps): Promise<Subscription> {
 export async function enqueueProfile({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, userId: string): Promise<number> {
   const em = orm.em.fork()
   const user = await findNativeUser(em, { id: userId })
-  return user ? await queueDeliveries(em, { user, version: user.profileUpdatedAt, now: clock.now() }) : 0
+  if (!user) return 0
+  const origins = (await findNamedInstances(em, [user])).get(userId) ?? new Set()
+  return await queueDeliveries(em, { userId, origins, version: user.profileUpdatedAt, now: clock.now() })
 }

@@ -41,11 +41,11 @@ function addIdentityRoutes(router: Router, deps: Deps): void {
   })
   router.post(endpoints.lookUpUser.path, requireActive, limit, async (ctx) => {
     const { username } = parseInput(endpoints.lookUpUser.body, signedInput(ctx))
-    ctx.body = { found: true, user: await lookUpByName(deps, username) }
+    ctx.body = { found: true, user: await lookUpByName(deps, signerOf(ctx), username) }
   })
   router.post(endpoints.lookUpByHomeId.path, requireActive, limit, async (ctx) => {
     const { homeUserId } = parseInput(endpoints.lookUpByHomeId.body, signedInput(ctx))
-    const user = await lookUpById(deps, homeUserId)
+    const user = await lookUpById(deps, signerOf(ctx), homeUserId)
     ctx.body = user ? { found: true, user } : { found: false }
   })
   router.post(endpoints.verifyAttachProof.path, requireActive, limit, async (ctx) => {

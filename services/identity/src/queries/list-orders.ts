@@ -1,18 +1,18 @@
 import { findPage, read, type PageRequest } from '@gatehouse/database'
-import { DeletionOrder, User, findNamedInstances } from '@gatehouse/domain'
+import { DeletionOrder, User, findHoldingInstances } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 
 /** Of peers that a durable deletion asks or waits for. The parameter is a JSON array of origins. Contract: 7, Deletion orders. */
 export const isPeerNamed = `status in ('active', 'unreachable', 'needs_attention')
   and origin = any(array(select jsonb_array_elements_text(?::jsonb)))`
 
-/** Origins of the peers at which a native user names an account. None of any other. Contract: 5, A user. */
+/** Origins of the peers that may hold something of a native user. None of any other. Contract: 5, A user. */
 export async function listPeersOfUser(em: EntityManager, userId: string): Promise<string[]> {
   const user = await em.findOne(User, { id: userId, isDeleted: false })
   if (!user?.isNative()) return []
-  const named = [...((await findNamedInstances(em, [user])).get(userId) ?? [])]
+  const holding = [...(await findHoldingInstances(em, user))]
   const sql = `select origin from peers where ${isPeerNamed} order by origin`
-  const peers = await read<{ origin: string }>(em, sql, [JSON.stringify(named)])
+  const peers = await read<{ origin: string }>(em, sql, [JSON.stringify(holding)])
   return peers.map(({ origin }) => origin)
 }
 

@@ -102,8 +102,6 @@ async function sweepBatch(deps: EndingDeps & Pick<OperationContext, 'orm'>, user
     }
   }
   if (endedIn.size === 0) return
-  const sql = `select id::text as id, case when suspended_at is not null then 'UserSuspended'
-  if (secondOf.size === 0) return
   const sql = `select id::text as id, case when coalesce(suspended_at, home_suspended_at) is not null then 'UserSuspended'
     when sessions_ended_by_reset then 'PasswordReset' else 'SessionsEnded' end as name from users where id = any(?::bigint[])`
   type Row = { id: string; name: keyof typeof sessionEndings }

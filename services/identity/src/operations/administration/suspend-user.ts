@@ -1,5 +1,5 @@
 import { userSuspended, userUnsuspended } from '@gatehouse/contracts'
-import { queueDeliveries, type User } from '@gatehouse/domain'
+import { findHoldingInstances, queueDeliveries, type User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../../deps.ts'
@@ -29,7 +29,8 @@ export async function suspendUser(deps: OperationContext, { reason = null, ...ac
 /** With the transaction. Of accounts of this instance alone. Contract: 7, Account states. */
 async function tellPeers(em: EntityManager, user: User, now: number): Promise<void> {
   const { suspensionChangedAt: version } = user
-  if (version != null && user.isNative()) await queueDeliveries(em, { user, version, now })
+  if (version == null || !user.isNative()) return
+  await queueDeliveries(em, { userId: user.id, origins: await findHoldingInstances(em, user), version, now })
 }
 
 /** Lifts that by the home too. No token comes back. Contract: 5, suspend. */

@@ -1,7 +1,7 @@
 import { deleteIdentitiesAtPeers, normalizeOrigin, type DeletionMode, type fanoutBody } from '@gatehouse/contracts'
 import { changeRows, read, transaction } from '@gatehouse/database'
 import { DeletionOrder, FederationCredential, FederationRegistry, User } from '@gatehouse/domain'
-import { assertCallerCurrent, findNamedInstances } from '@gatehouse/domain'
+import { assertCallerCurrent, findHoldingInstances } from '@gatehouse/domain'
 import { refuse, startPeriodicTask, Unavailable, type PeriodicTask } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
@@ -104,7 +104,7 @@ export async function forgetInstances(deps: OperationContext, forgotten: Forgott
 }
 
 /**
- * By an admin, at all peers where a native user names an account, in the transaction that deletes it. The next run of orders
+ * By an admin, at all peers that may hold something of a native user, in the transaction that deletes it. The next run of orders
  * asks them. Gives how many. Contract: 5, DELETE users; 7, Deletion orders.
  */
 export async function orderDeletions(
@@ -113,7 +113,7 @@ export async function orderDeletions(
   now: number,
 ) {
   if (!user.isNative()) return 0
-  const origins = [...((await findNamedInstances(em, [user])).get(user.id) ?? [])]
+  const origins = [...(await findHoldingInstances(em, user))]
   return await giveOrders(em, { userId: user.id, mode, origins }, { givenAt: now, firstAttemptAt: now })
 }
 
