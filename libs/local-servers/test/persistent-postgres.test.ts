@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect } from 'chai'
 import { eventually } from '@gatehouse/test-kit'
-import { FolderInUse, isRunning, startPersistentPostgres, type LocalServer } from '../src/index.ts'
+import { FolderInUse, isRunning, OtherVersion, startPersistentPostgres, type LocalServer } from '../src/index.ts'
 import { query } from './query.ts'
 
 const password = 'a password of the database'
@@ -47,6 +47,21 @@ describe('a persistent PostgreSQL server', function () {
     expect(wrong).to.have.property('code', '28P01')
     expect((await stat(join(folder, 'data'))).mode & 0o077).to.equal(0)
     expect(existsSync(join(folder, 'password'))).to.equal(false)
+  })
+
+  it('names both versions where the data are of another major one, and changes nothing', async () => {
+    await (await start())[Symbol.asyncDispose]()
+    const file = join(folder, 'data/PG_VERSION')
+    const own = await readFile(file, 'utf8')
+    await writeFile(file, '9\n')
+
+    const refused = await start().catch((error: unknown) => error)
+
+    expect(refused).to.be.instanceOf(OtherVersion)
+    expect(String(refused)).to.match(/PostgreSQL 9, .*PostgreSQL \d\d/)
+    await writeFile(file, own)
+    await using again = await start()
+    expect(await query(again.url, 'select 1 as one')).to.deep.equal([{ one: 1 }])
   })
 
   it('is started again on its port when it is killed, and not when it is stopped', async () => {
