@@ -25,6 +25,17 @@ const day = z
   .optional()
   .catch(undefined)
 
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }) instanceof Intl.DateTimeFormat
+  } catch {
+    return false
+  }
+}
+
+/** Whose days are meant. Contract: 5, Days. */
+const timeZone = z.string().refine(isTimeZone).default('UTC')
+
 /** `homeInstance`: a host, or `local`. `suspended`: those alone. `invite`: who came by it. `cursor`: the last `nextCursor`, in place of `page`. Unknown values read as the default. Contract: 5, users. */
 export const listUsersQuery = z.object({
   q: text('q').max(100).optional(),
@@ -35,6 +46,7 @@ export const listUsersQuery = z.object({
   role: z.enum(['admin', 'non-admin']).optional().catch(undefined),
   joinedAfter: day,
   joinedBefore: day,
+  tz: timeZone.catch('UTC'),
   sort: z.enum(['newest', 'oldest', 'az', 'za']).catch('newest'),
   suspended: z
     .literal('true')
@@ -109,6 +121,7 @@ export const auditQuery = pageQuery.extend({
   action: z.enum(auditActions).optional(),
   after: day,
   before: day,
+  tz: timeZone,
 })
 export const auditReply = z.object({ entries: z.array(auditEntryReply), nextCursor: z.string().nullable() })
 

@@ -3,7 +3,13 @@ export { findOnPath, findProgram, missingProgram, requireProgram } from './find-
 export * from './folder-lock.ts'
 export * from './managed-process.ts'
 export * from './nats-and-redis.ts'
-export { copyPostgresData, startEphemeralPostgres, OtherVersion, startPersistentPostgres, WrongPassword } from './postgres.ts'
+export {
+  copyPostgresData,
+  startEphemeralPostgres,
+  OtherVersion,
+  startPersistentPostgres,
+  WrongPassword,
+} from './postgres.ts'
 export { commandLineOf, isRunning, killTree, listTree } from './process-tree.ts'
 export { freePort, readFirstBytes, startConfiguredServer, type LocalServer } from './server-process.ts'
 export { createScratchFolder, removeFolder, unwatchProcess, watchFolder, watchProcess } from './watchdog.ts'

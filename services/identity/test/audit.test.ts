@@ -70,6 +70,9 @@ describe('The audit log', () => {
     expect(await actions('after=2999-01-01')).to.deep.equal([])
     expect(await actions('before=1990-01-01')).to.deep.equal([])
     expect(await actions('after=never')).to.have.length(3)
+    expect(await actions('after=2999-01-01&tz=Pacific/Kiritimati')).to.deep.equal([])
+    expect(await actions(`after=${yesterday}&tz=Europe/Berlin`)).to.have.length(3)
+    expect((await list('tz=Mars')).status).to.equal(400)
   })
 
   it('loses the name of a deleted account, as actor and as subject, in the entry of its deletion too', async () => {

@@ -55,6 +55,22 @@ describe('GET /api/admin/users', () => {
     expect((await names('sort=oldest'))[0]).to.equal('zoe')
   })
 
+  /** Contract: 5, Days. */
+  it('means the days of a time zone, of UTC where it is unknown', async () => {
+    const joined = '2026-03-04T23:30:00Z'
+    const person = await buildUser(identity, { username: 'evening', createdAt: new Date(joined), isDeleted: false })
+    const isFound = async (query: string) => (await names(query)).includes(person.username)
+    const on = (date: string, tz: string) => isFound(`joinedAfter=${date}&joinedBefore=${date}&tz=${tz}`)
+
+    expect([await on('2026-03-04', 'UTC'), await on('2026-03-05', 'UTC')]).to.deep.equal([true, false])
+    expect([await on('2026-03-04', 'Europe/Berlin'), await on('2026-03-05', 'Europe/Berlin')]).to.deep.equal([
+      false,
+      true,
+    ])
+    expect([await on('2026-03-04', 'Mars'), await on('2026-03-05', 'Mars')]).to.deep.equal([true, false])
+    await identity.deps.orm.em.fork().execute('delete from users where id = ?', [person.id])
+  })
+
   it('filters by the days of joining, both ends included', async () => {
     const dayOf = (count: number) => day(count).toISOString().slice(0, 10)
 

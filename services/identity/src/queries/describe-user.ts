@@ -21,7 +21,7 @@ export async function describeUser(deps: Pick<Deps, 'orm' | 'bus' | 'log'>, aske
     findInvitation(em, userId),
     em.count(Passkey, { userId }),
     deps.orm.em.fork().findOne(SignIn, { userId }, { orderBy: { id: 'desc' } }),
-    listAudit(deps.orm.em.fork(), { subject: userId, limit: policy.auditOfUser }),
+    listAudit(deps.orm.em.fork(), { subject: userId, limit: policy.auditOfUser, tz: 'UTC' }),
     listPeersOfUser(deps.orm.em.fork(), userId),
     listOrders(deps.orm.em.fork(), userId),
   ])

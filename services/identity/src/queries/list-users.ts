@@ -3,7 +3,7 @@ import { bigintArray, findsPartsOfNames, read } from '@gatehouse/database'
 import { User } from '@gatehouse/domain'
 import { raw, type EntityManager, type FilterQuery, type QueryOrderMap } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
-import { dayMs, startOfDay } from './days.ts'
+import { boundsOfDay } from './days.ts'
 
 type UsersQuery = z.infer<typeof listUsersQuery>
 
@@ -62,13 +62,13 @@ async function estimateUsers(em: EntityManager, where: FilterQuery<User>): Promi
 }
 
 async function filterOf(em: EntityManager, query: UsersQuery): Promise<FilterQuery<User>> {
-  const { showDeleted, homeInstance, role, joinedAfter, joinedBefore, suspended, invite } = query
+  const { showDeleted, homeInstance, role, joinedAfter, joinedBefore, tz, suspended, invite } = query
   const parts: FilterQuery<User>[] = []
   if (!showDeleted) parts.push({ isDeleted: false })
   if (homeInstance) parts.push({ homeInstance: homeInstance === 'local' ? null : homeInstance.toLowerCase() })
   if (role) parts.push({ isAdmin: role === 'admin' })
-  if (joinedAfter) parts.push({ createdAt: { $gte: startOfDay(joinedAfter) } })
-  if (joinedBefore) parts.push({ createdAt: { $lt: new Date(startOfDay(joinedBefore).getTime() + dayMs) } })
+  if (joinedAfter) parts.push({ createdAt: { $gte: boundsOfDay(joinedAfter, tz).start } })
+  if (joinedBefore) parts.push({ createdAt: { $lt: boundsOfDay(joinedBefore, tz).end } })
   const isSet = { $ne: null }
   if (suspended) parts.push({ $or: [{ suspendedAt: isSet }, { homeSuspendedAt: isSet }] })
   const redeemed = 'select user_id from invite_redemptions where invite_id = ?'

@@ -35,13 +35,19 @@ type Props<T> = {
 
 const debounceMs = 250
 
+/** A day is that of the person. Contract: 5, Days. */
+const ownTimeZone = () => Intl.DateTimeFormat().resolvedOptions().timeZone
+
 /** A page of a list. Its filters and where it begins stand in the address, so that Back, a reload and a link keep them. */
 export function AdminList<T>(props: Props<T>) {
   const { title, filters = [], fetchPage, icon = 'info', className = '', children } = props
   const { asked, isTurned, filter, turnTo } = useListAddress(filters)
   const { cursor } = asked
   const key = JSON.stringify([title, asked])
-  const fetchData = async (...context: [AbortSignal, Client]) => ({ key, ...(await fetchPage(asked, ...context)) })
+  const sent = filters.some(({ type, name }) => type === 'date' && asked[name])
+    ? { ...asked, tz: ownTimeZone() }
+    : asked
+  const fetchData = async (...context: [AbortSignal, Client]) => ({ key, ...(await fetchPage(sent, ...context)) })
   const query = useQuery(key, fetchData, props.watched)
   const { refetch } = query
   const top = useRef<HTMLDivElement>(null)
