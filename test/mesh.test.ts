@@ -14,6 +14,7 @@ describe('a mesh of three instances under faults', function () {
       'bad requests': 11,
       'act: connect': 2,
       'profiles of bystanders that arrived': 1,
+      'names given to a stranger': 1,
     },
   })
 })

@@ -16,6 +16,7 @@ import { judgePasswords } from './passwords.ts'
 import { peerAll } from './peering.ts'
 import { newSecret, referencePlace, type Place } from './places.ts'
 import { planRound, type PlannedPerson, type Size } from './plan.ts'
+import { judgeRecycledNames } from './recycled-names.ts'
 import { startRoad, type Road } from './road.ts'
 
 export type MeshOptions = {
@@ -79,6 +80,7 @@ export async function runMesh({ seed, size, minutes, log }: MeshOptions): Promis
   slowDown(scene)
   findings.push(...(await judgePasswords(scene, journal.people)))
   const world = await look(scene)
+  findings.push(...(await judgeRecycledNames(scene)))
   findings.push(...journal.violations.map((what) => ({ what })))
   const seconds = (performance.now() - startedAt) / 1000
   return { seed, journal, findings, world, seconds }
