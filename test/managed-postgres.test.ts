@@ -9,6 +9,7 @@ import { startPgbouncer } from '@gatehouse/test-kit'
 import type { Role } from '../deploy/cluster/cluster.ts'
 import { makeSecrets, onDatabase } from '../deploy/test/container-form.ts'
 import { postJson, startProgram } from '../deploy/test/program.ts'
+import { runArguments } from '../deploy/test/run-arguments.ts'
 import { startTestCluster } from '../deploy/test/test-cluster.ts'
 
 const owner = 'the_owner'
@@ -89,22 +90,21 @@ describe('a managed PostgreSQL behind a pooler', function () {
       }
       expect(await find('ali')).to.equal(1)
       expect(await find('lice')).to.equal(0)
-      const backup = await startProgram('deploy/cli/main.ts', { DATABASE_URL: url, UPLOAD_DIR: folder }, [
-        'backup',
-        join(folder, 'archive.tar.gz'),
-      ]).exited
-      expect(backup.code, backup.stderr).to.equal(0)
+      const backup = await runArguments(['backup', join(folder, 'archive.tar.gz')], {
+        DATABASE_URL: url,
+        UPLOAD_DIR: folder,
+      })
+      expect(backup.code, backup.errors).to.equal(0)
     }
 
     const restored = await createDatabase('restored')
     const target = mkdtempSync(join(tmpdir(), 'gatehouse-restored-'))
     scope.defer(() => rmSync(target, { recursive: true, force: true }))
-    const restore = await startProgram(
-      'deploy/cli/main.ts',
-      { DATABASE_URL: restored, UPLOAD_DIR: join(target, 'uploads') },
-      ['restore', join(folder, 'archive.tar.gz')],
-    ).exited
-    expect(restore.code, restore.stderr).to.equal(0)
+    const restore = await runArguments(['restore', join(folder, 'archive.tar.gz')], {
+      DATABASE_URL: restored,
+      UPLOAD_DIR: join(target, 'uploads'),
+    })
+    expect(restore.code, restore.errors).to.equal(0)
     expect(await onDatabase(restored, 'select username from users')).to.deep.equal([{ username: 'alice' }])
   })
 })

@@ -12,6 +12,7 @@ import { openUploadStaging } from '../cli/upload-staging.ts'
 import { writeOtherDatabase } from './other-server.ts'
 import { startProgram, uploadsIn } from './program.ts'
 import { query } from './query.ts'
+import { runArguments, useTemporary } from './run-arguments.ts'
 
 const cli = 'deploy/cli/main.ts'
 const moment = 100_000
@@ -23,14 +24,18 @@ describe('a backup, restore or import that is killed, or finds no room', functio
     folder = await mkdtemp(join(tmpdir(), 'gatehouse-interrupted-'))
     await chmod(folder, 0o711)
     for (const name of ['uploads', 'target', 'temporary', 'archives']) await mkdir(at(name))
+    useTemporary(at('temporary'))
   })
-  afterEach(() => rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }))
+  afterEach(async () => {
+    useTemporary(undefined)
+    await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
+  })
   const at = (name: string) => join(folder, name)
   const variables = (url: string, uploads = 'target') => ({
     ...{ DATABASE_URL: url, UPLOAD_DIR: at(uploads), DOMAIN: 'chat.example', TMPDIR: at('temporary') },
     ENCRYPTION_SECRET: 'e'.repeat(40),
   })
-  const run = (url: string, ...args: string[]) => startProgram(cli, variables(url), args).exited
+  const run = (url: string, ...args: string[]) => runArguments(args, variables(url))
   const litter = async () => [...(await readdir(at('target'))), ...(await readdir(at('temporary')))]
 
   it('a restore that is killed before its commit leaves no row, and the next one is complete and leaves no folder', async () => {
@@ -46,7 +51,7 @@ describe('a backup, restore or import that is killed, or finds no room', functio
     expect((await litter()).join()).to.match(/^\.restore-\d+$/)
     expect(await countUsers(target.url)).to.equal(0)
     const again = await run(target.url, 'restore', at('archive'))
-    expect(again.code, again.stderr).to.equal(0)
+    expect(again.code, again.errors).to.equal(0)
     expect(await countUsers(target.url)).to.equal(3_000)
     expect(await litter()).to.deep.equal(['large.bin'])
     expect(await readFile(at('target/large.bin'))).to.deep.equal(await readFile(at('uploads/large.bin')))
@@ -63,7 +68,7 @@ describe('a backup, restore or import that is killed, or finds no room', functio
     expect((await litter()).join()).to.match(/^\.import-\d+,gatehouse-/)
     expect(await countUsers(target.url)).to.equal(0)
     const again = await run(target.url, 'import', ...source)
-    expect(again.code, again.stderr).to.equal(0)
+    expect(again.code, again.errors).to.equal(0)
     expect(await countUsers(target.url)).to.equal(1)
     expect((await litter()).join()).to.match(/^[0-9a-f]{32}\.webp$/)
   })
@@ -86,23 +91,23 @@ describe('a backup, restore or import that is killed, or finds no room', functio
     expect((await litter()).join()).to.match(/^\.backup-\d+,large\.bin$/)
     await noConnection(source.url, 'gatehouse-backup')
     const again = await run(source.url, 'backup', at('archives/tuesday'))
-    expect(again.code, again.stderr).to.equal(0)
+    expect(again.code, again.errors).to.equal(0)
     expect(await readdir(at('archives'))).to.deep.equal(['tuesday'])
     expect(await litter()).to.deep.equal(['large.bin'])
-    const same = await startProgram(cli, keys, args).exited
-    expect(same.code, same.stderr).to.equal(0)
+    const same = await runArguments(args, keys)
+    expect(same.code, same.errors).to.equal(0)
     expect(await readdir(at('archives'))).to.have.members(['monday', 'monday.secrets', 'tuesday'])
   })
 
   it('a backup and a restore that PostgreSQL leaves say so, clean up, and are complete when they are run again', async () => {
     await using source = await filledDatabase(at('uploads'))
     await using target = await migratedDatabase()
-    const backUp = () => startProgram(cli, variables(source.url, 'uploads'), ['backup', at('archives/monday')])
-    const restore = () => startProgram(cli, variables(target.url), ['restore', at('archives/monday')])
+    const backUp = ['backup', at('archives/monday')]
+    const restore = () => run(target.url, 'restore', at('archives/monday'))
     const holder = new pg.Client(source.url)
     await holder.connect()
     await holder.query('begin; lock table voice_restrictions in access exclusive mode')
-    await using program = backUp()
+    await using program = startProgram(cli, variables(source.url, 'uploads'), backUp)
     await eventually('the moment', () => /uploads: 1 rows/.test(program.output.stderr), moment)
     const own = `datname = current_database() and application_name = 'gatehouse-backup'`
     await query(source.url, `select pg_terminate_backend(pid) from pg_stat_activity where ${own}`)
@@ -114,27 +119,25 @@ describe('a backup, restore or import that is killed, or finds no room', functio
       .to.match(/^PostgreSQL went away: there is no archive$/m)
       .and.not.include('    at ')
     expect([await readdir(at('archives')), await readdir(at('uploads'))]).to.deep.equal([[], ['large.bin']])
-    const backedUp = await backUp().exited
-    expect(backedUp.code, backedUp.stderr).to.equal(0)
+    const backedUp = await runArguments(backUp, variables(source.url, 'uploads'))
+    expect(backedUp.code, backedUp.errors).to.equal(0)
 
     await using held = await holdAt(target.url, 'update on users')
-    await using within = restore()
-    const lost = await held.lose(within)
-    expect(lost.code, lost.stderr).to.equal(5)
-    expect(lost.stderr)
+    const lost = await held.lose(restore())
+    expect(lost.code, lost.errors).to.equal(5)
+    expect(lost.errors)
       .to.match(/^PostgreSQL went away: nothing was changed$/m)
       .and.not.include('    at ')
     expect([await litter(), await countUsers(target.url)]).to.deep.equal([[], 0])
 
     // The rows may be there, and need the file.
     await using last = await holdAt(target.url, 'insert on uploads', { isAtCommit: true })
-    await using committing = restore()
-    const unknown = await last.lose(committing)
-    expect(unknown.code, unknown.stderr).to.equal(5)
-    expect(unknown.stderr).to.match(/^PostgreSQL went away: it may be committed, and then a second run is refused$/m)
+    const unknown = await last.lose(restore())
+    expect(unknown.code, unknown.errors).to.equal(5)
+    expect(unknown.errors).to.match(/^PostgreSQL went away: it may be committed, and then a second run is refused$/m)
     expect([await litter(), await countUsers(target.url)]).to.deep.equal([['large.bin'], 0])
-    const restored = await restore().exited
-    expect(restored.code, restored.stderr).to.equal(0)
+    const restored = await restore()
+    expect(restored.code, restored.errors).to.equal(0)
     expect([await litter(), await countUsers(target.url)]).to.deep.equal([['large.bin'], 3_000])
   })
 
@@ -147,7 +150,8 @@ describe('a backup, restore or import that is killed, or finds no room', functio
     const host = (await import('node:os')).hostname()
     await writeFile(at(`archives/monday.${host}-${process.pid}.partial`), '')
 
-    const beside = await run(source.url, 'backup', at('archives/tuesday'))
+    // What this process has left is no other's.
+    const beside = await startProgram(cli, variables(source.url), ['backup', at('archives/tuesday')]).exited
 
     expect(beside.code, beside.stderr).to.equal(0)
     expect(await readdir(at('target'))).to.have.members([running, 'large.bin'])
@@ -173,8 +177,8 @@ describe('a backup, restore or import that is killed, or finds no room', functio
     expect([backup.code, restore.code, imported.code]).to.deep.equal([1, 1, 1])
     expect(backup.stderr).to.match(/^the disk is full: there is no archive\n$/m)
     expect(restore.stderr).to.match(/^the disk is full: nothing was changed\n$/m)
-    expect(imported.stderr).to.match(/^the disk is full: nothing was changed\n$/m)
-    expect([backup, restore, imported].map(({ stderr }) => stderr).join()).to.not.include('    at ')
+    expect(imported.errors).to.match(/^the disk is full: nothing was changed\n$/m)
+    expect([backup.stderr, restore.stderr, imported.errors].join()).to.not.include('    at ')
     expect(await readdir(at('archives'))).to.deep.equal([])
     expect(await readdir(at('uploads'))).to.deep.equal(['large.bin'])
     expect(await litter()).to.deep.equal([])
@@ -199,10 +203,10 @@ async function holdAt(url: string, event: string, form: { isAtCommit?: boolean }
   }
   return {
     /** PostgreSQL ends the connection. */
-    lose: async ({ exited }: Pick<ReturnType<typeof startProgram>, 'exited'>) => {
+    lose: async <T>(running: Promise<T>): Promise<T> => {
       await reached()
       await release()
-      return await exited
+      return await running
     },
     kill: async ({ exited, signal }: Pick<ReturnType<typeof startProgram>, 'exited' | 'signal'>) => {
       await reached()

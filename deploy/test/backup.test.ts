@@ -13,8 +13,9 @@ import { pack } from 'tar-stream'
 import { volatileTables } from '../cli/archive/format.ts'
 import { restoreArchive } from '../cli/archive/restore-archive.ts'
 import { writeArchive } from '../cli/archive/write-archive.ts'
-import { fillDataFolder, postJson, startDocumented, startInstance, startProgram, uploadsIn } from './program.ts'
+import { fillDataFolder, postJson, startInstance, uploadsIn } from './program.ts'
 import { query } from './query.ts'
+import { runArguments, runCommand } from './run-arguments.ts'
 
 const account = { username: 'ada', password: 'a long enough password' }
 const peerSecret = 'p'.repeat(64)
@@ -38,7 +39,7 @@ describe('backup and restore', function () {
     const restored = await gatehouse(at('second'), 'restore', at('archive'), ...secrets)
     const again = await gatehouse(at('second'), 'restore', at('archive'))
 
-    expect([backup.code, restored.code, again.code], backup.stderr + restored.stderr).to.deep.equal([0, 0, 3])
+    expect([backup.code, restored.code, again.code], backup.errors + restored.errors).to.deep.equal([0, 0, 3])
     expect((await stat(at('archive'))).mode & 0o777).to.equal(0o600)
     expect(await readFile(at('secrets'), 'utf8'))
       .to.include('sealed')
@@ -66,17 +67,14 @@ describe('backup and restore', function () {
     const migrated = () => query(database.url, 'select name from mikro_orm_migrations order by 1')
     await query(database.url, `delete from mikro_orm_migrations where name = 'Migration20261123UserSearch'`)
     const schema = await migrated()
-    const lost = await startProgram('deploy/cli/main.ts', unreadable, ['move-up', at('second')]).exited
-    const other = await startProgram('deploy/cli/main.ts', { ...distributed, JWT_SECRET: 'x'.repeat(40) }, [
-      'move-up',
-      at('second'),
-    ]).exited
+    const lost = await runArguments(['move-up', at('second')], unreadable)
+    const other = await runArguments(['move-up', at('second')], { ...distributed, JWT_SECRET: 'x'.repeat(40) })
     expect(await migrated(), 'a refusal leaves the schema').to.deep.equal(schema)
     await query(database.url, `insert into mikro_orm_migrations (name) values ('Migration20261123UserSearch')`)
-    const moved = await startDocumented(await moveUp(distributed)).exited
-    const back = await startProgram('deploy/cli/main.ts', distributed, ['backup', at('back')]).exited
+    const moved = await runCommand(await moveUp(distributed))
+    const back = await runArguments(['backup', at('back')], distributed)
     await fillDataFolder(at('third'))
-    const home = await startDocumented(
+    const home = await runCommand(
       documentedCommand(
         'GATEHOUSE_DATA=.gatehouse/cluster npm run gatehouse -- restore monday.tar.gz --secrets monday.secrets --passphrase-file passphrase',
         {
@@ -86,14 +84,14 @@ describe('backup and restore', function () {
           '-file passphrase': `-file ${passphrase}`,
         },
       ),
-    ).exited
+    )
 
-    expect(lost.stderr, lost.stderr).to.match(/ENCRYPTION_SECRET/)
+    expect(lost.errors).to.match(/ENCRYPTION_SECRET/)
     expect(
       [other.code, lost.code, moved.code, back.code, home.code],
-      moved.stderr + back.stderr + home.stderr,
+      moved.errors + back.errors + home.errors,
     ).to.deep.equal([2, 2, 0, 0, 0])
-    expect(other.stderr).to.match(/^JWT_SECRET must be /m)
+    expect(other.errors).to.match(/^JWT_SECRET must be /m)
     await using third = await startInstance(at('third'))
     await expectSame(third.url, first)
     const { encryptionSecret } = await readJson(join(at('second'), 'secrets.json'))
@@ -165,7 +163,7 @@ describe('backup and restore', function () {
 
     await writeFile(at('wrong'), 'another passphrase')
     const shown = await gatehouse(folder, 'secrets', 'show', at('secrets'), '--passphrase-file', at('wrong'))
-    expect([shown.code, shown.stdout]).to.deep.equal([3, ''])
+    expect([shown.code, shown.output]).to.deep.equal([3, ''])
   })
 
   it('fail without the folder of the uploads, replace no file, and leave nothing behind', async () => {
@@ -175,9 +173,7 @@ describe('backup and restore', function () {
     await writeFile(join(uploads, 'a.webp'), 'a picture')
     const keys = { JWT_SECRET: 'j'.repeat(40), INTERNAL_SECRET: 'i'.repeat(40), ENCRYPTION_SECRET: 'e'.repeat(40) }
     const backUp = (environment: Record<string, string>, archive = at('kept'), secrets = at('kept.secrets')) =>
-      startProgram('deploy/cli/main.ts', { DATABASE_URL: source.url, ...keys, ...environment }, [
-        ...['backup', archive, '--secrets', secrets],
-      ]).exited
+      runArguments(['backup', archive, '--secrets', secrets], { DATABASE_URL: source.url, ...keys, ...environment })
 
     const unnamed = await backUp({})
     const absent = await backUp({ UPLOAD_DIR: at('no-such-folder') })
@@ -187,11 +183,11 @@ describe('backup and restore', function () {
     const again = await backUp({ UPLOAD_DIR: uploads })
     const oneName = await backUp({ UPLOAD_DIR: uploads }, at('one'), at('one'))
 
-    expect([unnamed.code, absent.code, whole.code, again.code], whole.stderr).to.deep.equal([2, 2, 0, 2])
+    expect([unnamed.code, absent.code, whole.code, again.code], whole.errors).to.deep.equal([2, 2, 0, 2])
     expect([oneName.code, existsSync(at('one'))], 'no archive without its secrets').to.deep.equal([2, false])
     expect(left).to.deep.equal([false, false])
-    expect(`${unnamed.stderr}${absent.stderr}`.match(/^UPLOAD_DIR: /gm)).to.have.length(2)
-    expect(again.stderr).to.match(/is there: name another one/)
+    expect(`${unnamed.errors}${absent.errors}`.match(/^UPLOAD_DIR: /gm)).to.have.length(2)
+    expect(again.errors).to.match(/is there: name another one/)
     expect(await readFile(at('kept'))).to.deep.equal(before)
     expect(existsSync(at('kept.secrets'))).to.equal(true)
   })
@@ -277,8 +273,7 @@ async function countRows(url: string): Promise<Record<string, number>> {
   return Object.fromEntries(await Promise.all(counted))
 }
 
-const gatehouse = (dataFolder: string, ...args: string[]) =>
-  startProgram('deploy/cli/main.ts', { GATEHOUSE_DATA: dataFolder }, args).exited
+const gatehouse = (dataFolder: string, ...args: string[]) => runArguments(args, { GATEHOUSE_DATA: dataFolder })
 
 /** An instance with an account that has a picture, an invite and a peer. */
 async function fillInstance(dataFolder: string) {

@@ -7,6 +7,7 @@ import { findRunningInstance } from '../calls/operator-calls.ts'
 import { readClusterConfig } from '../cluster/config.ts'
 import { roles } from '../cluster/roles.ts'
 import { postJson, readCommand, startDocumented, startProgram, whenStarted } from './program.ts'
+import { runArguments } from './run-arguments.ts'
 
 const account = { username: 'alice', password: 'a long enough password' }
 const oneOfEach = roles.flatMap((role) => [`--${role}`, '1'])
@@ -32,7 +33,7 @@ describe('npm run cluster', function () {
   }
 
   const inData = () => ({ GATEHOUSE_DATA: join(folder, 'data') })
-  const gatehouse = (...args: string[]) => startProgram('deploy/cli/main.ts', inData(), args).exited
+  const gatehouse = (...args: string[]) => runArguments(args, inData())
 
   /** The one that the test before has left, or another one. */
   const running = async () => (cluster ??= await startCluster(await freePort()))
@@ -55,11 +56,11 @@ describe('npm run cluster', function () {
     const registered = await postJson(`${first.url}/api/auth/register`, account)
     expect(registered.status).to.equal(201)
     const listed = await gatehouse('users', 'list')
-    expect([listed.code, /alice .*admin/.test(listed.stdout)], listed.stderr).to.deep.equal([0, true])
+    expect([listed.code, /alice .*admin/.test(listed.output)], listed.errors).to.deep.equal([0, true])
     const checked = await gatehouse('check')
-    const looked = ['database', 'bus', 'cache'].filter((server) => new RegExp(`ok +${server}`).test(checked.stdout))
-    expect([checked.code, looked], checked.stdout).to.deep.equal([0, ['database', 'bus', 'cache']])
-    expect(checked.stdout).to.match(/ok +configuration +a cluster in /)
+    const looked = ['database', 'bus', 'cache'].filter((server) => new RegExp(`ok +${server}`).test(checked.output))
+    expect([checked.code, looked], checked.output).to.deep.equal([0, ['database', 'bus', 'cache']])
+    expect(checked.output).to.match(/ok +configuration +a cluster in /)
 
     first.signal('SIGINT')
 
@@ -70,10 +71,10 @@ describe('npm run cluster', function () {
         ([, name, port]) => `${name} ${port}`,
       )
     expect(portsOf(first)).to.have.length(3)
-    const restored = await startProgram('deploy/cli/main.ts', { GATEHOUSE_DATA: join(folder, 'data/cluster') }, [
-      ...['restore', join(folder, 'no-archive')],
-    ]).exited
-    expect(restored.stderr).to.match(/^cannot read .*no-archive/m)
+    const restored = await runArguments(['restore', join(folder, 'no-archive')], {
+      GATEHOUSE_DATA: join(folder, 'data/cluster'),
+    })
+    expect(restored.errors).to.match(/^cannot read .*no-archive/m)
     const next = (cluster = await startCluster(port))
     const { previousEncryptionSecrets } = (await findRunningInstance(join(folder, 'data/cluster')))!
     expect(previousEncryptionSecrets).to.deep.equal([])

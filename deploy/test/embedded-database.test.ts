@@ -7,7 +7,8 @@ import { startPersistentPostgres } from '@gatehouse/local-servers'
 import { eventually } from '@gatehouse/test-kit'
 import pg from 'pg'
 import { loadOrCreateSecrets } from '../embedded/data-folder.ts'
-import { postJson, startInstance, startProgram } from './program.ts'
+import { postJson, startInstance } from './program.ts'
+import { runArguments } from './run-arguments.ts'
 
 const account = { username: 'alice', password: 'a long enough password' }
 
@@ -76,8 +77,7 @@ describe('npm start, its database', function () {
         headers: { ...headers, 'content-type': 'application/json' },
         body: JSON.stringify({ bio: 'changed' }),
       })
-    const gatehouse = async (command: string) =>
-      await startProgram('deploy/cli/main.ts', { GATEHOUSE_DATA: folder }, [command]).exited
+    const gatehouse = (command: string) => runArguments([command], { GATEHOUSE_DATA: folder })
 
     await setReadOnly('on')
     const refused = await eventually('a change is refused', async () => {
@@ -98,9 +98,9 @@ describe('npm start, its database', function () {
       .to.have.property('dependencies')
       .that.includes({ postgres_writes: false })
     expect(checked.code).to.equal(7)
-    expect(checked.stdout).to.match(/WRONG\s+database\s+PostgreSQL is read-only/)
+    expect(checked.output).to.match(/WRONG\s+database\s+PostgreSQL is read-only/)
     expect(encrypted.code).to.equal(5)
-    expect(encrypted.stderr).to.match(/^PostgreSQL is read-only.*\n$/)
+    expect(encrypted.errors).to.match(/^PostgreSQL is read-only.*\n$/)
     expect((await gatehouse('check')).code).to.equal(0)
   })
 })

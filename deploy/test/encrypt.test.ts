@@ -7,7 +7,7 @@ import { expect } from 'chai'
 import { sealPeerSecret } from '../../services/federation-fanout/src/peers/seal-secrets.ts'
 import { credentialContext } from '../../services/identity/src/operations/federation/federation-credentials.ts'
 import { contextOf } from '../../services/identity/src/operations/second-factor/judge-code.ts'
-import { startDocumented } from './program.ts'
+import { runCommand } from './run-arguments.ts'
 import { query } from './query.ts'
 
 const [former, next, lost] = ['f'.repeat(40), 'n'.repeat(40), 'l'.repeat(40)]
@@ -77,8 +77,8 @@ describe('`encrypt` after a rotation of ENCRYPTION_SECRET', function () {
         'DATABASE_URL=…': `DATABASE_URL=${database.url}`,
       },
     )
-    const run = async () => await startDocumented(`${command} --json`).exited
-    const counts = async () => (JSON.parse((await run()).stdout) as { encrypted: unknown }).encrypted
+    const run = () => runCommand(`${command} --json`)
+    const counts = async () => (JSON.parse((await run()).output) as { encrypted: unknown }).encrypted
     const everything = async () => {
       const contents = await Promise.all(tables.map((table) => query(database.url, `select * from ${table}`)))
       return JSON.stringify(contents)
@@ -113,7 +113,7 @@ describe('`encrypt` after a rotation of ENCRYPTION_SECRET', function () {
     await addUsers(['601'], () => lostKey)
     const partial = await run()
     expect(partial.code).to.equal(3)
-    expect(partial.stderr).to.match(/2 rows cannot be read.*ENCRYPTION_SECRET_PREVIOUS/)
+    expect(partial.errors).to.match(/2 rows cannot be read.*ENCRYPTION_SECRET_PREVIOUS/)
     expect(await everything()).to.include(prefixOf(lostKey))
   })
 })

@@ -12,7 +12,8 @@ import { credentialContext } from '../../services/identity/src/operations/federa
 import { openPeerSecret } from '../../services/federation-fanout/src/peers/seal-secrets.ts'
 import { importDatabase } from '../cli/commands/import.ts'
 import { newestVersion, writeOtherDatabase } from './other-server.ts'
-import { fillDataFolder, postJson, startDocumented, startInstance, uploadsIn } from './program.ts'
+import { fillDataFolder, postJson, startInstance, uploadsIn } from './program.ts'
+import { runCommand } from './run-arguments.ts'
 
 const password = 'correct horse battery'
 const passwordHash = hashSync(password, 4).replace('$2b$', '$2a$')
@@ -193,8 +194,7 @@ describe('the import of an instance of the other chat server', function () {
 
   it('keeps accounts, hashes, tokens, invites, peers and conversations, and refuses a second run', async () => {
     const data = join(folder, 'data')
-    const gatehouse = (command: string) =>
-      startDocumented(command, { GATEHOUSE_DATA: data, DOMAIN: 'chat.example' }).exited
+    const gatehouse = (command: string) => runCommand(command, { GATEHOUSE_DATA: data, DOMAIN: 'chat.example' })
     const names = {
       'backspace.db': join(folder, 'old.db'),
       '--uploads uploads': `--uploads ${join(folder, 'uploads')}`,
@@ -209,14 +209,14 @@ describe('the import of an instance of the other chat server', function () {
     const real = await gatehouse(`${command} --json`)
     const again = await gatehouse(command)
 
-    expect([dry.code, real.code, again.code], real.stderr + again.stderr).to.deep.equal([0, 0, 3])
+    expect([dry.code, real.code, again.code], real.errors + again.errors).to.deep.equal([0, 0, 3])
     expect(afterDry).to.deep.equal([])
-    const report = JSON.parse(real.stdout) as { tables: Record<string, unknown>; told: string[] }
-    expect(JSON.parse(dry.stdout)).to.deep.equal(report)
+    const report = JSON.parse(real.output) as { tables: Record<string, unknown>; told: string[] }
+    expect(JSON.parse(dry.output)).to.deep.equal(report)
     expect(report.tables['users']).to.deep.equal({ read: 6, imported: 6, skipped: 0, doubles: 0 })
     expect(report.tables['message_reactions']).to.deep.equal({ read: 2, imported: 1, skipped: 0, doubles: 1 })
-    expect(real.stdout).to.not.include(passwordHash).and.not.include('b'.repeat(64)).and.not.include('AbCdEfGh')
-    expect(again.stderr).to.match(/has accounts/)
+    expect(real.output).to.not.include(passwordHash).and.not.include('b'.repeat(64)).and.not.include('AbCdEfGh')
+    expect(again.errors).to.match(/has accounts/)
 
     await using instance = await startInstance(data, { DOMAIN: 'chat.example', JWT_SECRET: jwtSecret })
     const { url } = instance
@@ -251,7 +251,7 @@ describe('the import of an instance of the other chat server', function () {
     expect(await invite.json()).to.deep.equal({ valid: true, name: 'open' })
     const info = await (await fetch(`${url}/api/instance/info`)).json()
     expect(info).to.include({ name: 'Old Place', instanceId, registrationOpen: false })
-    const peers = JSON.parse((await gatehouse('gatehouse peers list --json')).stdout) as {
+    const peers = JSON.parse((await gatehouse('gatehouse peers list --json')).output) as {
       peers: object[]
       requests: object[]
     }
@@ -261,7 +261,7 @@ describe('the import of an instance of the other chat server', function () {
         .toSorted(),
     ).to.deep.equal(['https://ended.example revoked', 'https://friends.example active'])
     expect(peers.requests).to.have.length(1)
-    expect(JSON.parse((await gatehouse('gatehouse encrypt --json')).stdout)).to.deep.equal({
+    expect(JSON.parse((await gatehouse('gatehouse encrypt --json')).output)).to.deep.equal({
       encrypted: { second_factors: 0, federation_credentials: 0, peers: 0, approval_requests: 0 },
     })
   })
