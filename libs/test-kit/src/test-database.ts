@@ -29,7 +29,7 @@ export async function testDatabase(
   }
 }
 
-async function ensureTemplate(serverUrl: string, client: pg.Client, template: DatabaseTemplate): Promise<string> {
+async function ensureTemplate(serverUrl: string, client: pg.ClientBase, template: DatabaseTemplate): Promise<string> {
   const name = `tmpl_${runId}_${createHash('sha256').update(template.key).digest('hex').slice(0, 16)}`
   return await locked(client, name, async () => {
     const { rowCount } = await client.query('select from pg_database where datname = $1', [name])
@@ -43,7 +43,7 @@ export async function oneOfRun<T>(name: string, act: () => Promise<T>): Promise<
   return await onServer(await runPostgres(), (client) => locked(client, name, act))
 }
 
-async function locked<T>(client: pg.Client, name: string, act: () => Promise<T>): Promise<T> {
+async function locked<T>(client: pg.ClientBase, name: string, act: () => Promise<T>): Promise<T> {
   await client.query('select pg_advisory_lock(hashtext($1))', [name])
   try {
     return await act()
@@ -54,7 +54,7 @@ async function locked<T>(client: pg.Client, name: string, act: () => Promise<T>)
 
 async function buildTemplate(
   serverUrl: string,
-  client: pg.Client,
+  client: pg.ClientBase,
   { name, build }: { name: string; build: DatabaseTemplate['build'] },
 ): Promise<void> {
   const unfinished = `${name}_unfinished`
@@ -73,13 +73,23 @@ function databaseUrl(serverUrl: string, name: string): string {
   return url.href
 }
 
-async function onServer<T>(url: string, act: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
+/** One for each server, since a connection costs PostgreSQL as much as a copy of the database. */
+const pools = new Map<string, pg.Pool>()
+
+function openPool(url: string): pg.Pool {
+  const pool = new pg.Pool({ connectionString: url, allowExitOnIdle: true })
+  // The server may end before the process.
+  pool.on('error', () => undefined)
+  pools.set(url, pool)
+  return pool
+}
+
+async function onServer<T>(url: string, act: (client: pg.ClientBase) => Promise<T>): Promise<T> {
+  const client = await (pools.get(url) ?? openPool(url)).connect()
   try {
     return await act(client)
   } finally {
-    await client.end()
+    client.release()
   }
 }
 
