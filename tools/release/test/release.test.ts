@@ -1,91 +1,40 @@
-import { execFile, execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { documentedCommand } from '@gatehouse/test-kit'
+import { extract } from 'tar-stream'
 import { openHelm } from '../../../deploy/test/helm.ts'
-import { readCommand } from '../../../deploy/test/program.ts'
 import { root } from '../../setup/project.js'
-import { digestOf, openRegistry } from '../registry.ts'
+import { openRegistry } from '../registry.ts'
+import {
+  commitAll,
+  committedAt,
+  git,
+  listReleased,
+  makeClone,
+  makeParent,
+  names,
+  release,
+  released,
+  runRelease,
+  version,
+} from './release-clone.ts'
 import { makeBase, startRegistry } from './stand-in-registry.ts'
-
-type Run = { code: number; output: string }
-
-const committedAt = '2026-01-02T03:04:05Z'
-const identity = ['-c', 'user.name=A person', '-c', 'user.email=person@example.org', '-c', 'commit.gpgsign=false']
-
-function git(folder: string, ...args: string[]): string {
-  const dates = { GIT_AUTHOR_DATE: committedAt, GIT_COMMITTER_DATE: committedAt }
-  return execFileSync('git', [...identity, ...args], {
-    cwd: folder,
-    encoding: 'utf8',
-    env: { ...process.env, ...dates },
-  })
-}
-
-function runNode(folder: string, ...args: string[]): Promise<Run> {
-  return new Promise((resolve) => {
-    const flags = ['--disable-warning=ExperimentalWarning', ...args]
-    execFile(process.execPath, flags, { cwd: folder }, (error, stdout, stderr) =>
-      resolve({ code: error ? Number(error.code) : 0, output: `${stdout}${stderr}` }),
-    )
-  })
-}
-
-/** `npm run release` in a folder, as the pages have it. */
-const release = (folder: string, ...args: string[]): Promise<Run> =>
-  runRelease(folder, documentedCommand('npm run release'), args)
-
-function runRelease(folder: string, command: string, args: string[] = []): Promise<Run> {
-  const { file, args: documentedArgs } = readCommand(command)
-  return runNode(folder, join(folder, file), ...documentedArgs, ...args)
-}
-
-/** The files as they stand here, as the only commit of a clone, and its packages. */
-function cloneHere(folder: string): void {
-  const listed = execFileSync('git', ['ls-files', '-z', '-co', '--exclude-standard'], { cwd: root, encoding: 'utf8' })
-  for (const file of listed.split('\0').filter(Boolean)) {
-    mkdirSync(join(folder, dirname(file)), { recursive: true })
-    cpSync(join(root, file), join(folder, file), { recursive: true, verbatimSymlinks: true })
-  }
-  git(folder, 'init', '--quiet')
-}
-
-/** Links need no room, where the folder is on the disk of the project. */
-const linkPackages = (folder: string): unknown => execFileSync('cp', ['-al', join(root, 'node_modules'), folder])
-
-const version = (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }).version
-
-const names = [
-  ...['SHA256SUMS', 'provenance.json'],
-  ...['notes.md', 'gatehouse.cdx.json', `gatehouse-chart-${version}.tgz`, `gatehouse-kustomize-${version}.tar.gz`],
-  ...[`gatehouse-client-${version}.tgz`, `gatehouse-upstream-${version}.tgz`],
-]
 
 describe('npm run release', function () {
   this.timeout(300_000)
   const scope = new AsyncDisposableStack()
   let registry: Awaited<ReturnType<typeof startRegistry>>
   let parent: string
-  let [first, second] = ['', '']
-  const released = (folder: string): string => join(folder, '.gatehouse/release', version)
-  const listReleased = (folder: string) =>
-    Object.fromEntries(
-      readdirSync(released(folder)).map((name) => [name, digestOf(readFileSync(join(released(folder), name)))]),
-    )
+  let first: string
 
   before(async () => {
     registry = scope.use(await startRegistry(await makeBase()))
-    mkdirSync(join(root, '.gatehouse'), { recursive: true })
-    parent = mkdtempSync(join(root, '.gatehouse/release-test-'))
-    scope.defer(() => rmSync(parent, { recursive: true, force: true }))
-    ;[first, second] = [join(parent, 'first'), join(parent, 'a-second-one')]
-    cloneHere(first)
-    linkPackages(first)
-    // What this release would be called.
-    const changes = readFileSync(join(first, 'CHANGELOG.md'), 'utf8')
-    if (!changes.includes(`\n## ${version}\n`))
-      writeFileSync(join(first, 'CHANGELOG.md'), changes.replace('\n## Unreleased\n', `\n## ${version}\n`))
+    parent = makeParent(scope)
+    first = join(parent, 'first')
+    makeClone(first)
   })
   after(() => scope.disposeAsync())
 
@@ -98,22 +47,19 @@ describe('npm run release', function () {
     )
   })
 
-  it('is the same in two clones of different paths and modes; while the base has no digest, it says so and has no images', async () => {
-    git(first, 'add', '--all')
-    git(first, 'commit', '--quiet', '--message', 'The sources')
-    execFileSync('sh', ['-c', 'umask 077; git clone --quiet "$0" "$1"', first, second])
-    linkPackages(second)
-    const [one, other] = await Promise.all([
-      release(first, '--registry', registry.origin),
-      release(second, '--without-images'),
-    ])
+  // release.system.test.ts makes it twice.
+  it('has no path, mode or time of the machine; while the base has no digest, it says so and has no images', async () => {
+    commitAll(first)
+    const { code, output } = await release(first, '--registry', registry.origin)
 
-    expect(one.code, one.output).to.equal(2)
-    expect(one.output).to.match(/^NO IMAGES: .*debian:bookworm-slim without a digest: npm run release -- renew-bases$/m)
-    expect(other.code, other.output).to.equal(0)
+    expect(code, output).to.equal(2)
+    expect(output).to.match(/^NO IMAGES: .*debian:bookworm-slim without a digest: npm run release -- renew-bases$/m)
     expect(Object.keys(listReleased(first))).to.have.members(names)
-    expect(listReleased(second)).to.deep.equal(listReleased(first))
-    for (const name of names) expect(readFileSync(join(released(first), name)).includes(parent), name).to.equal(false)
+    for (const name of names) {
+      const body = readFileSync(join(released(first), name))
+      expect(body.includes(parent), name).to.equal(false)
+      if (/gz$/.test(name)) await expectOfCommit(body)
+    }
   })
 
   it('has checksums of every file, and a provenance with the commit and the digests', () => {
@@ -171,3 +117,20 @@ describe('npm run release', function () {
     expect(refusal).to.match(/has another digest: sha256:/)
   })
 })
+
+/** That all of an archive is the same in every clone. */
+async function expectOfCommit(archive: Buffer): Promise<void> {
+  const time = archive.readUInt32LE(4)
+  expect(time, 'the time in the header of gzip').to.equal(0)
+  const reader = extract()
+  reader.end(gunzipSync(archive))
+  const entries: string[] = []
+  for await (const entry of reader) {
+    const { name, mode, mtime, uid, gid } = entry.header
+    entry.resume()
+    entries.push(name)
+    expect(mode, name).to.be.oneOf([0o644, 0o755])
+    expect([mtime, uid, gid], name).to.deep.equal([new Date(committedAt), 0, 0])
+  }
+  expect(entries).to.deep.equal(entries.toSorted()).and.not.be.empty
+}
