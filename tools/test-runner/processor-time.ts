@@ -5,14 +5,16 @@ const kinds: readonly (readonly [kind: string, command: RegExp])[] = [
   ['the run itself', /\/test-runner\/(?:main|grown-databases)\.ts/],
   ['test processes', /\/mocha-process\.ts\b/],
   ['Chromium', /chrom/],
-  ['hashing', /\/hashing-process\./],
+  ['hashing', /\/hashing-process[.-]/],
   ['initdb', /\/initdb |\/postgres"? --(?:boot|single|check)/],
   ['PostgreSQL', /\/postgres |^postgres: /],
   ['NATS', /nats-server/],
   ['Redis', /redis-server/],
-  ['embedded instances', /\/deploy\/embedded\/main\./],
+  ['embedded instances', /\/deploy\/(?:embedded\/main|test-programs\/embedded)\./],
   ['command line', /\/deploy\/cli\/main\./],
-  ['services as programs', /\/(?:gateway|services\/[\w-]+)\/src\/main\./],
+  ['services as programs', /\/(?:(?:gateway|services\/[\w-]+)\/src\/main|test-programs\/identity)\./],
+  ['releases', /\/tools\/release\/main\./],
+  ['watchdogs', /\/watchdog-process[.-]/],
 ]
 /** Their children are of the same kind. */
 const families = new Set(['Chromium', 'initdb', 'PostgreSQL'])

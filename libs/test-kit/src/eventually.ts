@@ -1,15 +1,19 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
+/** Between two looks. One may take a core as long as what it waits for needs it: those of a long wait are rare. */
+const pauseMs = { shortest: 10, ofWaited: 0.1, longest: 100 }
+
 /**
- * Waits until `check` gives something truthy, and gives that. Looks every 10 ms; after `timeoutMs` it fails with `what`
- * in the message and the last error of `check` as its cause.
+ * Waits until `check` gives something truthy, and gives that. Looks every 10 ms at first, after a second ten times a
+ * second; after `timeoutMs` it fails with `what` in the message and the last error of `check` as its cause.
  */
 export async function eventually<T>(
   what: string,
   check: () => T | Promise<T>,
   timeoutMs = 20_000,
 ): Promise<NonNullable<T>> {
-  const deadline = performance.now() + timeoutMs
+  const startedAt = performance.now()
+  const waited = () => performance.now() - startedAt
   let cause: unknown
   do {
     try {
@@ -19,7 +23,7 @@ export async function eventually<T>(
     } catch (error) {
       cause = error
     }
-    await pause(10)
-  } while (performance.now() < deadline)
+    await pause(Math.min(Math.max(waited() * pauseMs.ofWaited, pauseMs.shortest), pauseMs.longest))
+  } while (waited() < timeoutMs)
   throw new Error(`Not within ${timeoutMs} ms: ${what}`, { cause })
 }
