@@ -6,7 +6,7 @@ import { createDataFolder, documentedCommand, eventually, removeFolder } from '@
 import { findRunningInstance } from '../calls/operator-calls.ts'
 import { readClusterConfig } from '../cluster/config.ts'
 import { roles } from '../cluster/roles.ts'
-import { postJson, readCommand, startDocumented, startProgram, whenStarted } from './program.ts'
+import { postJson, readCommand, startDocumented, whenStarted } from './program.ts'
 import { runArguments } from './run-arguments.ts'
 
 const account = { username: 'alice', password: 'a long enough password' }
