@@ -1,7 +1,12 @@
 import { startNats, startEphemeralPostgres, startRedis, type LocalServer } from '@gatehouse/local-servers'
 
-/** Speed over durability: the data are not needed after the run. */
-export const testPostgresSettings = { synchronous_commit: 'off', full_page_writes: 'off', max_connections: '400' }
+/** Speed over durability: the data are not needed after the run. Tests that need statistics of rows make them. */
+export const testPostgresSettings = {
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  autovacuum: 'off',
+  max_connections: '400',
+}
 
 /** PostgreSQL, NATS and Redis of the run: those the environment names, else of this process, started at first use. */
 export const runPostgres = oneServer('GATEHOUSE_TEST_POSTGRES_URL', () =>
