@@ -121,8 +121,8 @@ describe('The packed client', function () {
   })
   after(() => rm(folder, { recursive: true, force: true }))
 
-  it('stays under 11.25 kB gzipped, and loads nothing else', async () => {
-    expect(gzipBytes['index.js']).to.be.within(5_000, 11_249)
+  it('stays under 12 kB gzipped, and loads nothing else', async () => {
+    expect(gzipBytes['index.js']).to.be.within(5_000, 11_999)
     expect(gzipBytes['identity.js']).to.be.within(300, 1_200)
     expect(gzipBytes['registration.js']).to.be.within(300, 1_200)
     expect(gzipBytes['routes.js']).to.be.within(300, 900)

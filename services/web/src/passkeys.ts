@@ -1,7 +1,8 @@
-import { type Client, type Endpoints, isAborted } from '@gatehouse/client'
-
 /** Pages without TLS, but for those of this machine, have no passkeys. */
 export const canUsePasskeys = (): boolean => typeof PublicKeyCredential === 'function'
+
+/** Not before a page asks for a passkey: the login page stays light. */
+export const loadPasskeys = () => import('./passkey-requests.ts')
 
 /** `exists`: the device has one of this account. `other_address`: they belong to `host` alone. `none`: also where the person gives up. */
 export class PasskeyFailure extends Error {
@@ -13,85 +14,4 @@ export class PasskeyFailure extends Error {
     this.reason = reason
     this.host = host
   }
-}
-
-type Response = Endpoints['logInByPasskey']['input']['body']['response']
-
-/** Not before a page asks for a passkey: the login page stays light. */
-const loadLibrary = () => import('@simplewebauthn/browser')
-
-/** Throws PasskeyFailure. Contract: 3, Passkeys. */
-export async function choosePasskey(
-  client: Client,
-  signal: AbortSignal,
-  useBrowserAutofill = false,
-): Promise<Response> {
-  const [optionsJSON, { startAuthentication }] = await Promise.all([
-    client.call('passkeyOptions', { signal }),
-    loadLibrary(),
-  ])
-  return await request(signal, optionsJSON.rpId, () => startAuthentication({ optionsJSON, useBrowserAutofill }))
-}
-
-export async function logInByPasskey(client: Client, response: Response, signal: AbortSignal): Promise<void> {
-  const { token, user } = await client.call('logInByPasskey', { body: { response }, signal })
-  client.session.initSession(token, user)
-}
-
-/** A challenge lives five minutes. */
-const offerMs = 4 * 60_000
-
-/** In the suggestions of the field `username webauthn`, until the signal ends or a request fails: then there is no choice. */
-export async function offerPasskeys(client: Client, signal: AbortSignal): Promise<Response | null> {
-  if (!canUsePasskeys() || !(await (await loadLibrary()).browserSupportsWebAuthnAutofill())) return null
-  while (!signal.aborted) {
-    const offer = new AbortController()
-    const end = () => offer.abort()
-    const timer = setTimeout(end, offerMs)
-    signal.addEventListener('abort', end)
-    try {
-      return await choosePasskey(client, offer.signal, true)
-    } catch {
-      if (!offer.signal.aborted) return null
-    } finally {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', end)
-    }
-  }
-  return null
-}
-
-/** Throws PasskeyFailure. Contract: 3, Passkeys. */
-export async function addPasskey(client: Client, addition: { name: string; password: string }, signal: AbortSignal) {
-  const { name, password } = addition
-  const { startRegistration } = await loadLibrary()
-  const optionsJSON = await client.call('beginPasskey', { body: { password }, signal })
-  const response = await request(signal, optionsJSON.rp.id, () => startRegistration({ optionsJSON }))
-  await client.call('addPasskey', { body: { name, response } })
-}
-
-let latest: AbortSignal | null = null
-
-/** The browser takes one request at a time: a later one ends the one before. */
-async function request<T>(signal: AbortSignal, host: string, start: () => Promise<T>): Promise<T> {
-  const { WebAuthnAbortService } = await loadLibrary()
-  signal.throwIfAborted()
-  latest = signal
-  const cancel = () => {
-    if (latest === signal) WebAuthnAbortService.cancelCeremony()
-  }
-  signal.addEventListener('abort', cancel)
-  try {
-    return await start()
-  } catch (error) {
-    throw isAborted(error) ? error : new PasskeyFailure(reasonOf(error), host, { cause: error })
-  } finally {
-    signal.removeEventListener('abort', cancel)
-  }
-}
-
-function reasonOf(error: unknown): PasskeyFailure['reason'] {
-  const name = error instanceof Error ? error.name : ''
-  if (name === 'InvalidStateError') return 'exists'
-  return name === 'SecurityError' ? 'other_address' : 'none'
 }

@@ -1,4 +1,4 @@
-import { ApiError } from '@gatehouse/client'
+import { ApiError, type Endpoints } from '@gatehouse/client'
 import { use, useEffect, useRef, useState } from 'react'
 import { Link, useSearch } from 'wouter'
 import { Button } from '../../components/button.tsx'
@@ -8,8 +8,10 @@ import { CodeField, Field, findField, Form, PasswordField, useText } from '../..
 import { Notice } from '../../components/status.tsx'
 import { DeletionReportContext, openEntries, useClient, useInstanceInfo, useMutation, useStore } from '../../hooks.ts'
 import { t, translate, translateRefusal } from '../../language/language.ts'
-import { canUsePasskeys, choosePasskey, logInByPasskey, offerPasskeys } from '../../passkeys.ts'
+import { canUsePasskeys, loadPasskeys } from '../../passkeys.ts'
 import { AuthFrame } from './auth-frame.tsx'
+
+type OfferedPasskey = Endpoints['logInByPasskey']['input']['body']['response']
 
 /** Called with the login request, so that both are under way at once. */
 export const loadHomePage = () => import('../home/home-page.tsx')
@@ -34,24 +36,30 @@ export function LoginPage() {
     setTimeout(() => focus('password'))
   }
 
-  const signInByPasskey = (choose: (signal: AbortSignal) => ReturnType<typeof choosePasskey>) => {
+  const signInByPasskey = (offered?: OfferedPasskey) => {
     setDeletionReport(null)
     void loadHomePage().catch(() => undefined)
-    return mutation.run(async (signal) => logInByPasskey(client, await choose(signal), signal))
+    return mutation.run(async (signal) => {
+      const { choosePasskey, logInByPasskey } = await loadPasskeys()
+      await logInByPasskey(client, offered ?? (await choosePasskey(client, signal)), signal)
+    })
   }
   // The browser takes one request at a time.
   const [isOffered, setOffered] = useState(true)
   useEffect(() => {
-    if (!isOffered) return
+    if (!isOffered || !canUsePasskeys()) return
     const offer = new AbortController()
-    void offerPasskeys(client, offer.signal).then(
-      (response) => response && !offer.signal.aborted && void signInByPasskey(async () => response),
+    // Without the offer the button is left.
+    const offered = loadPasskeys().then(
+      ({ offerPasskeys }) => offerPasskeys(client, offer.signal),
+      () => null,
     )
+    void offered.then((response) => response && !offer.signal.aborted && void signInByPasskey(response))
     return () => offer.abort()
   }, [client, isOffered])
   const askForPasskey = async () => {
     setOffered(false)
-    await signInByPasskey((signal) => choosePasskey(client, signal))
+    await signInByPasskey()
     setOffered(true)
   }
   const { error } = mutation

@@ -9,7 +9,7 @@ import { formatDate, formatDateTime } from '../../components/format.ts'
 import { QueryList } from '../../components/query-list.tsx'
 import { useClient, useQuery } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
-import { addPasskey, canUsePasskeys } from '../../passkeys.ts'
+import { canUsePasskeys, loadPasskeys } from '../../passkeys.ts'
 import { usePassword } from './use-password.tsx'
 
 type Passkey = Endpoints['listPasskeys']['reply']['passkeys'][number]
@@ -89,7 +89,10 @@ function AddPasskeyDialog(props: Props) {
       submit={t('Continue')}
       mutation={mutation}
       interruptible
-      act={(signal, client) => addPasskey(client, { name: name.value, password }, signal)}
+      act={async (signal, client) => {
+        const { addPasskey } = await loadPasskeys()
+        await addPasskey(client, { name: name.value, password }, signal)
+      }}
       done={t('The passkey was added.')}
       {...props}
     >
