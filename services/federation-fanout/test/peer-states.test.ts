@@ -560,7 +560,7 @@ describe('the states of a peer', () => {
   })
 
   /** Contract: 7, Account states. */
-  it('lookups are remembered once each: what an admin decides about the user is told to whoever asked', async () => {
+  it('lookups are remembered once each: the peers that asked hear what an admin decides about the user', async () => {
     await build()
     const { id } = await insertUser(instance.deps, { username: 'asked_for' })
     const { id: other } = await insertUser(instance.deps, { username: 'not_asked_for' })

@@ -13,7 +13,7 @@ export type Renewals = ReturnType<typeof createRenewals>
 
 const secondsPerDay = 86_400
 const retryMs = 3_600_000
-/** Whoever did something within it is there. */
+/** For so long after an act a person is active. */
 const activeMs = 300_000
 
 /**

@@ -55,7 +55,7 @@ export async function lookUpById({ orm }: Pick<Deps, 'orm'>, asker: Asker, id: s
   return await tell(orm.em.fork(), asker, { id })
 }
 
-/** What an admin decides about the user is told to whoever asked. Contract: 7, Account states. */
+/** The peers that asked hear what an admin decides about the user. Contract: 7, Account states. */
 async function tell(em: EntityManager, asker: Asker, where: Parameters<typeof findNativeUser>[1]) {
   const user = await findNativeUser(em, where)
   if (!user) return null
