@@ -6,7 +6,7 @@ describe('A revoked token is rejected once the revocation was answered', functio
   testTokens({
     seed: Number(process.env.REVOCATION_SEED ?? 20_261_121),
     replicas: { gateway: 2, 'session-gateway': 2, identity: 2 },
-    workers: 16,
+    workers: 6,
     faults: 11,
     changes: 60,
   })

@@ -1,15 +1,15 @@
 import { callApi } from '../api.ts'
 import { accountPassword, type Account } from './accounts.ts'
 
-/** Behind a proxy, so that each account has networks and limits of its own. */
-const headersOf = ({ id }: Account, nth = 7) => ({
-  'x-forwarded-for': `10.${Number(id) & 255}.${(Number(id) >> 8) & 255}.${nth & 255}`,
+/** Behind a proxy, so that each account, and each of its devices, has a network and limits of its own. */
+const headersOf = ({ id }: Account, device = 0) => ({
+  'x-forwarded-for': `${10 + device}.${Number(id) & 255}.${(Number(id) >> 8) & 255}.7`,
 })
 
-/** A token of now, for the `nth` device. Undefined where the login is not answered, or is refused. */
-export async function logIn(account: Account, gateway: string, nth?: number): Promise<string | undefined> {
+/** A token of now. Undefined where the login is not answered, or is refused. */
+export async function logIn(account: Account, gateway: string, device?: number): Promise<string | undefined> {
   const body = { username: account.username, password: accountPassword }
-  const options = { body, headers: headersOf(account, nth) }
+  const options = { body, headers: headersOf(account, device) }
   return await callApi(gateway, 'POST /api/auth/login', options).then(
     ({ status, body: { token } }) => (status === 200 ? token : undefined),
     () => undefined,

@@ -10,7 +10,7 @@ if (![accounts, seed].every((each) => Number.isInteger(each) && each > 0)) {
 }
 process.stdout.write(`seed ${seed}\n`)
 const replicas = { gateway: 2, 'session-gateway': 2, identity: 2 }
-const tokens = await runTokenRevocations({ seed, replicas, workers: 16, faults: 11, changes: accounts })
+const tokens = await runTokenRevocations({ seed, replicas, workers: 6, faults: 11, changes: accounts })
 process.stdout.write(`${formatTokenRun(tokens.run, tokens.control)}\n`)
 const controls = Math.min(accounts, 40)
 await using scene = await startSocketScene({ ...wholeSize, changes: accounts + controls })
