@@ -1,7 +1,7 @@
 import { checkRevocation } from '@gatehouse/auth'
 import { applyAccountStates, userSuspended, userUnsuspended, type ToldState } from '@gatehouse/contracts'
 import { accountStateOf, type User } from '@gatehouse/domain'
-import { answered } from '@gatehouse/test-kit'
+import { answered, countLockWaits, eventually } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { buildPeer, buildStub, buildUser, cacheState, callerOf, collectEvents, readUser } from './builders.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
@@ -153,6 +153,24 @@ describe('What a home tells of its accounts', () => {
     await tell('active', 11, { homeUserId: `z${made}` })
 
     expect([while_, await register()]).to.deep.equal([409, 200])
+  })
+
+  it('holds for a stub that is suspended while somebody registers over it', async () => {
+    const registerDuring = async (change: string) => {
+      const stub = await buildStub(identity, { username: `ida_${made}_${change.length}@${host}` })
+      const body = { username: stub.username, password: testPassword, homeInstance: host }
+      const registering = await identity.deps.orm.em.fork().transactional(async (em) => {
+        await em.execute(`update users set ${change} where id = ?`, [stub.id])
+        const register = identity.call('POST', '/api/auth/register', { body })
+        await eventually('the registration waits', async () => (await countLockWaits(identity.deps)) > 0)
+        return { register }
+      })
+      const { status } = await registering.register
+      return [status, (await readUser(identity, stub.id)).isStub()]
+    }
+
+    expect(await registerDuring('home_suspended_at = 1')).to.deep.equal([409, true])
+    expect(await registerDuring("status = 'offline'")).to.deep.equal([200, false])
   })
 
   it('is shown to admins in the list and at the account, and to nobody else', async () => {

@@ -92,10 +92,11 @@ async function insertOrUpgrade(deps: OperationContext, em: EntityManager, { give
   const stub = await findStub(em, given)
   if (stub) {
     if (stub.id !== judged?.stubId) return stub
-    // A claim without a proof must not learn why.
-    if (stub.isSuspended()) throw refuse.username_taken()
     const homeUserId = judged.homeUserId ?? given.homeUserId
-    return await upgradeStub(deps, em, { stub, given: { ...given, homeUserId } })
+    const upgraded = await upgradeStub(deps, em, { stub, given: { ...given, homeUserId } })
+    // Judged under the lock, which waits for a suspension. A claim without a proof must not learn why.
+    if (stub.isSuspended()) throw refuse.username_taken()
+    return upgraded
   }
   const { homeInstance, homeUserId, ...account } = given
   const user = await insertAccount(deps, em, { ...account, home: { homeInstance, homeUserId } })
