@@ -260,6 +260,28 @@ describe('Accounts whose home was lost', () => {
       }
     })
 
+    it('ends with the token that issued it', async () => {
+      const admin = await buildUser(identity, { isAdmin: true })
+      const other = await buildUser(identity)
+      await prove(other)
+      const proofsOf = ({ id }: User) =>
+        column(identity, 'select user_id::text from attach_proofs where user_id = ?', [id])
+      const confirmed = { password: testPassword, currentPassword: testPassword, newPassword: 'a password of my own' }
+      const own = ['change-password', 'sessions/end'].map((act) => `/api/users/@me/${act}`)
+      for (const path of [...own, 'suspend', 'reset-password', 'sessions/end']) {
+        const native = await buildUser(identity)
+        await prove(native)
+        const issued = await proofsOf(native)
+        const act = own.includes(path)
+          ? identity.call('POST', path, { as: native, body: confirmed })
+          : identity.call('POST', `/api/admin/users/${native.id}/${path}`, { as: admin })
+        const { status } = await act
+
+        expect([status, issued, await proofsOf(native)], path).to.deep.equal([200, [native.id], []])
+      }
+      expect(await proofsOf(other)).to.deep.equal([other.id])
+    })
+
     it('is for accounts of this instance, and for other hosts', async () => {
       const native = await buildUser(identity)
       expect((await prove(user)).status).to.equal(403)

@@ -1,5 +1,5 @@
 import { read } from '@gatehouse/database'
-import type { ActingCaller, RevocationTime, User } from '@gatehouse/domain'
+import { AttachProof, type ActingCaller, type RevocationTime, type User } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../../deps.ts'
 
@@ -12,13 +12,16 @@ const secondOf = (time: number): number => Math.floor(time / secondMs)
 /**
  * When a change revokes the account's tokens. Call it last, under the account's lock. It waits for the next second where a
  * token may be of this one, because a token of the second of the change stays valid. A wait that is too long or one too
- * many is left out, and the time lies ahead. Contract: 3, Revocation; docs/decisions/same-second-tokens.md.
+ * many is left out, and the time lies ahead. What the tokens proved to other instances ends too. Contract: 3, Revocation;
+ * docs/decisions/same-second-tokens.md.
  */
 export async function revocationTime(
   deps: OperationContext,
   em: EntityManager,
   { user, caller }: Revocation,
 ): Promise<RevocationTime> {
+  // They are issued under this lock, too.
+  await em.nativeDelete(AttachProof, { userId: user.id })
   const now = await deps.databaseTime(em)
   const signedIn = await findNewestSignIn(em, user.id, secondOf(now))
   const newest = Math.max(signedIn, secondOf(user.passwordChangedAt ?? 0), caller?.tokenIssuedAt ?? 0)
