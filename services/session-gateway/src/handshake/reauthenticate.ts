@@ -27,13 +27,19 @@ export async function reauthenticate(deps: ReauthenticationDeps, socket: Authent
     // The socket may have closed meanwhile.
     if (socket.phase !== 'ready') return
     if (typeof judged === 'string') return refuse(deps, socket, judged)
-    Object.assign(socket.session, judged)
-    deps.timeouts.reauthentications.delete(socket)
+    take(deps, socket, judged)
     sendText(deps, socket, authenticated)
   } catch (err) {
     deps.log.warn({ err }, 'a socket could not authenticate once more')
     if (socket.phase === 'ready') sendText(deps, socket, unavailable)
   }
+}
+
+/** An account that was read before a change has no word on a demand that followed the change: only a newer token meets it. */
+function take({ timeouts }: ReauthenticationDeps, socket: AuthenticatedSocket, claims: Claims): void {
+  const { session } = socket
+  if (claims.iat > session.iat) timeouts.reauthentications.delete(socket)
+  if (claims.iat >= session.iat) Object.assign(session, claims)
 }
 
 /** The event of a change may come before the answer to a read that preceded the change. */
