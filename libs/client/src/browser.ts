@@ -38,10 +38,10 @@ export function createBrowserClient<App extends LiveTypes = AnyLive>(
 }
 
 /** Insecure origins have no locks: their tabs may renew the session that they share more than once. */
-async function runAlone(run: () => Promise<void>): Promise<void> {
+async function runAlone(run: () => Promise<void>, name: string): Promise<void> {
   const { locks } = navigator as Partial<Pick<Navigator, 'locks'>>
   if (!locks) return await run()
-  await locks.request('gatehouse-renewal', { ifAvailable: true }, (lock) => (lock ? run() : undefined))
+  await locks.request(`gatehouse-renewal ${name}`, { ifAvailable: true }, (lock) => (lock ? run() : undefined))
 }
 
 /** In memory if the storage is forbidden or full. */

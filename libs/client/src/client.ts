@@ -102,6 +102,7 @@ export function createClient<App extends LiveTypes = AnyLive>(options: ClientOpt
   const live = liveAt({ origin, token, onRefused: invalidate })
   const renewals = createRenewals({ clock, runAlone: options.runAlone ?? ((run) => run()) })
   const ownSession: RenewableSession = {
+    origin,
     readToken: () => {
       tokenChanges.afterwards(session.readStorage)
       return token()

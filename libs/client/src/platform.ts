@@ -30,8 +30,8 @@ export type WatchStorage = (changed: (key: string | null) => void) => () => void
 /** Tells when the person does something. Returns the stop function. */
 export type WatchActivity = (active: () => void) => () => void
 
-/** For what one tab does for all: runs nothing while another one is at it. */
-export type RunAlone = (run: () => Promise<void>) => Promise<void>
+/** For what one tab does for all: runs nothing while another one is at what has the name. */
+export type RunAlone = (run: () => Promise<void>, name: string) => Promise<void>
 
 /** From 0 up to, not including, 1. */
 export type Jitter = () => number

@@ -36,7 +36,7 @@ export function createRemoteSessions(deps: {
         return true
       },
     })
-    const session: RenewableSession = { readToken: () => tokenFor(origin), renew: () => renew(origin) }
+    const session: RenewableSession = { origin, readToken: () => tokenFor(origin), renew: () => renew(origin) }
     live.onEvent((event) => {
       if (!isReady(event)) return
       deps.selfIds.add(event.user.id)

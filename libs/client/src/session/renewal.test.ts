@@ -1,8 +1,9 @@
 import { expect } from 'chai'
 import { buildReady, buildToken, buildUser } from '../../test/builders.ts'
-import { settle } from '../../test/fake-clock.ts'
+import { createFakeClock, settle } from '../../test/fake-clock.ts'
 import { buildClient, buildConnectedClient, createFakeStorage, home, remote } from '../../test/harness.ts'
 import type { RunAlone, WatchActivity } from '../platform.ts'
+import { createRenewals } from './renewal.ts'
 
 const day = 86_400
 const hourMs = 3_600_000
@@ -124,6 +125,28 @@ describe('the renewal of a session', () => {
 
     expect(tabs.reduce((sum, { renewals }) => sum + renewals(), 0)).to.equal(1)
     expect(tabs.map(({ currentToken }) => currentToken())).to.deep.equal([fresh, fresh, fresh])
+  })
+
+  it('is not held up by one at an instance that does not answer', async () => {
+    const held = new Set<string>()
+    const runAlone: RunAlone = async (run, name) => {
+      if (held.has(name)) return
+      held.add(name)
+      await run().finally(() => held.delete(name))
+    }
+    const asked: string[] = []
+    const sessionAt = (origin: string, renew: () => Promise<void>) => ({
+      origin,
+      readToken: () => token,
+      renew: () => (asked.push(origin), renew()),
+    })
+    const renewals = createRenewals({ clock: createFakeClock(), runAlone })
+    const silent = sessionAt(remote, () => new Promise(() => undefined))
+    const own = sessionAt(home, () => Promise.resolve())
+    for (const session of [silent, own]) renewals.connected(session, (issuedAt + lifetime / 2) * 1000)
+    await settle()
+
+    expect(asked).to.deep.equal([remote, home])
   })
 
   it('and a change of the password go one after the other: the newest token stays', async () => {

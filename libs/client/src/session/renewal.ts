@@ -3,6 +3,8 @@ import { readClaims } from './claims.ts'
 
 /** One session: the own one, or one at another instance. */
 export type RenewableSession = {
+  /** Its instance: one that does not answer holds up no renewal elsewhere. */
+  origin: string
   /** As it is stored now: another tab may have renewed it. */
   readToken(): string | null
   /** Resolves when the fresh token is in place. Rejects as the API does. */
@@ -37,7 +39,7 @@ export function createRenewals({ clock, runAlone }: { clock: ClientClock; runAlo
     found.notBefore = clock.now() + retryMs
     const renew = async () => (isDue(session, found.ahead) ? await session.renew() : undefined)
     // The session goes on with the token that it has.
-    await runAlone(renew).catch(() => undefined)
+    await runAlone(renew, session.origin).catch(() => undefined)
   }
 
   return {
