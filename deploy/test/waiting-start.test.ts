@@ -119,7 +119,10 @@ describe('a process starts without the servers that it needs:', function () {
 
     expect(dependencies).to.include({ postgres: true, postgres_writes: false })
     expect(waiting).to.equal(503)
-    expect(await identity.readDependencies()).to.include({ postgres: true, postgres_writes: true })
+    await eventually('identity sees it', async () => {
+      const { postgres, postgres_writes } = (await identity.readDependencies()) as Record<string, boolean>
+      return postgres && postgres_writes
+    })
   })
 
   it('and a signal ends the wait', async () => {
