@@ -28,7 +28,7 @@ const table: [string, string, number, number][] = [
   ['POST', '/api/users/@me/second-factor/confirm', 15, 120],
   ['POST', '/api/users/@me/second-factor/recovery-codes', 15, 120],
   ['DELETE', '/api/users/@me/second-factor', 15, 120],
-  ['POST', '/api/auth/passkey/options', 15, 120],
+  ['POST', '/api/auth/passkey/options', 300, 60],
   ['POST', '/api/auth/passkey', 15, 120],
   ['POST', '/api/users/@me/passkeys/options', 15, 120],
   ['POST', '/api/users/@me/passkeys', 15, 120],

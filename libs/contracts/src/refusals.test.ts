@@ -111,6 +111,8 @@ describe('The refusals', () => {
       'own_suspension 409',
       'owns_spaces 409',
       'password_changed_meanwhile 409',
+      'renewal_off 403',
+      'renewal_too_early 409',
       'password_incorrect 403',
       'password_required 400',
       'password_too_short 400',

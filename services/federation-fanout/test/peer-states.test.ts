@@ -171,6 +171,7 @@ describe('the states of a peer', () => {
 
     expect([unreset.status, rechecked.status, refused.status, reset.status]).to.deep.equal([409, 200, 409, 200])
     expect(rechecked.body.peer).to.include({ status: 'active', reason: null })
+    expect((await instance.admin('POST', `${admins}/1/recheck`)).status).to.equal(404)
     expect(await row()).to.equal(undefined)
   })
 

@@ -170,10 +170,7 @@ export const accountDeclarations = {
   ),
   logInByPasskey: endpoint('Log in with a passkey, which is both factors', ok(users.credentialsReply), {
     body: passkeys.passkeyLoginBody,
-    refusals: [
-      ...['passkey_challenge_invalid', 'passkey_rejected', 'passkey_cloned'],
-      ...['account_suspended', 'account_suspended_by_home'],
-    ] as const,
+    refusals: [...['passkey_challenge_invalid', 'passkey_rejected', 'passkey_cloned'], 'account_suspended'] as const,
   }),
   beginPasskey: endpoint('What a browser needs to make a passkey for the own account', ok(passkeys.creationOptions), {
     body: users.ownPasswordBody,
