@@ -5,7 +5,7 @@ import {
   startRegistration,
   WebAuthnAbortService,
 } from '@simplewebauthn/browser'
-import { PasskeyFailure } from './passkeys.ts'
+import { PasskeyFailure } from './passkey-failure.ts'
 
 type Response = Endpoints['logInByPasskey']['input']['body']['response']
 
