@@ -44,11 +44,6 @@ type Options = {
 /** The data are of a PostgreSQL of another major version, which this one cannot read. */
 export class OtherVersion extends Error {
   override readonly name = 'OtherVersion'
-  readonly version: string
-  constructor(data: string, found: string, own: string) {
-    super(`${data} holds the data of PostgreSQL ${found}, and this release brings PostgreSQL ${own}`)
-    this.version = found
-  }
 }
 
 /** An ended server restarts on the same port. `url` holds the password. Throws FolderInUse, OtherVersion. */
@@ -88,7 +83,8 @@ export async function startPersistentPostgres(options: Options): Promise<LocalSe
 async function refuseOtherVersion(data: string, version: string): Promise<void> {
   const found = (await readFile(join(data, 'PG_VERSION'), 'utf8')).trim()
   const [own = ''] = version.split('.')
-  if (found !== own) throw new OtherVersion(data, found, own)
+  if (found === own) return
+  throw new OtherVersion(`${data} holds the data of PostgreSQL ${found}, and this release brings PostgreSQL ${own}`)
 }
 
 /** The rename leaves no incomplete data after an interrupted start. */

@@ -110,14 +110,14 @@ const nextRender = () => new Promise((resolve) => setTimeout(resolve))
 /** A render would take back what was filled in without an event: it is told once, and stays. */
 function useFilledText(value: string) {
   const field = useRef<HTMLInputElement>(null)
-  const told = useRef<string>(undefined)
+  const lastText = useRef<string>(undefined)
   const text = field.current?.value ?? value
   const isFilled = field.current !== null && shownValues.get(field.current) === value && text !== value
   useLayoutEffect(() => {
     if (!field.current) return
     shownValues.set(field.current, value)
-    if (!isFilled || told.current === text) return
-    told.current = text
+    if (!isFilled || lastText.current === text) return
+    lastText.current = text
     tellInput(field.current)
   })
   return { ref: field, value: isFilled ? text : value }
