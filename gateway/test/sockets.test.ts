@@ -114,7 +114,7 @@ describe('Sockets through the gateway', () => {
     expect(statusLine).to.equal('HTTP/1.1 504 Gateway Timeout')
     expect(headers).to.include({ 'content-type': 'application/json; charset=utf-8', connection: 'close' })
     expect(JSON.parse(body)).to.deep.equal({
-      error: 'The service did not answer in time',
+      error: 'The service did not respond in time',
       statusCode: 504,
       code: 'upgrade_late',
     })
@@ -167,7 +167,11 @@ describe('Sockets through the gateway', () => {
     const { statusLine, body } = parseResponse(await sendRaw(harness.port, handshake))
 
     expect(statusLine).to.equal('HTTP/1.1 502 Bad Gateway')
-    expect(JSON.parse(body)).to.deep.equal({ error: 'The service broke off', statusCode: 502, code: 'upgrade_broken' })
+    expect(JSON.parse(body)).to.deep.equal({
+      error: 'The service closed the connection',
+      statusCode: 502,
+      code: 'upgrade_broken',
+    })
     await allAreClosed()
   })
 

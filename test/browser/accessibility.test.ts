@@ -14,14 +14,14 @@ type Target = { name: string; path: string; ready: string | RegExp; open?: (page
 const publicPages: Target[] = [
   { name: 'login', path: '/login', ready: 'Create an account' },
   { name: 'registration', path: '/register', ready: 'Step 1 of 2', open: (page) => actions.click(page, 'Continue') },
-  { name: 'new password', path: '/recover#1.x', ready: 'New password again' },
+  { name: 'new password', path: '/recover#1.x', ready: 'Confirm new password' },
   { name: 'page not found', path: '/no-such-page', ready: 'Page not found' },
 ]
 
 const accountPages: Target[] = [
   { name: 'home', path: '/channels/@me', ready: 'Online' },
   { name: 'account menu', path: '/channels/@me', ready: 'Online', open: (page) => actions.click(page, 'Your account') },
-  { name: 'overview', path: '/admin', ready: 'Registrations a day' },
+  { name: 'overview', path: '/admin', ready: 'Registrations per day' },
   { name: 'users', path: '/admin/users', ready: '@bert' },
   {
     name: 'page of a user',
@@ -29,7 +29,7 @@ const accountPages: Target[] = [
     ready: '@bert',
     open: async (page) => {
       await page.getByRole('link', { name: '@bert' }).click()
-      await page.getByRole('heading', { name: 'Latest acts' }).waitFor()
+      await page.getByRole('heading', { name: 'Recent activity' }).waitFor()
     },
   },
   {
@@ -39,9 +39,9 @@ const accountPages: Target[] = [
     open: (page) => actions.click(page, 'Actions for bert'),
   },
   { name: 'invites', path: '/admin/invites', ready: 'Friends' },
-  { name: 'settings', path: '/admin/settings', ready: 'Who gets an account' },
+  { name: 'settings', path: '/admin/settings', ready: 'Who can register' },
   { name: 'federation', path: '/admin/federation', ready: 'b.example' },
-  { name: 'orders', path: '/admin/federation/orders', ready: 'None waits.' },
+  { name: 'orders', path: '/admin/federation/orders', ready: 'No pending deletions.' },
   { name: 'API page', path: '/api/docs', ready: 'Your token' },
   { name: 'audit log', path: '/admin/audit', ready: 'alice' },
 ]

@@ -36,7 +36,7 @@ describe('journeys through an account in the browser', function () {
     const page = await actions.openPage(browser, instance, '/register')
     await actions.fillField(page, 'Username', 'hedy')
     await actions.fillField(page, 'Password', password)
-    await actions.fillField(page, 'Password again', password)
+    await actions.fillField(page, 'Confirm password', password)
     await actions.click(page, 'Continue')
     await actions.fillField(page, 'Display name', 'Hedy L.')
     await page.getByRole('radio', { name: 'coral' }).check({ force: true })
@@ -46,7 +46,7 @@ describe('journeys through an account in the browser', function () {
 
     await answered(postJson(instance, '/api/auth/register', { username: 'hedy', password }))
     await actions.click(page, 'Create account')
-    await actions.waitForText(page, /already taken/)
+    await actions.waitForText(page, 'That username is taken.')
     await actions.fillField(page, 'Username', 'hedy2')
     await actions.click(page, 'Continue')
 
@@ -87,24 +87,24 @@ describe('journeys through an account in the browser', function () {
     const page = await registered('greta')
     const other = await loggedIn('greta')
     await actions.openSettings(page, 'sessions')
-    const sockets = page.getByRole('region', { name: 'Where you are logged in' }).getByRole('listitem')
+    const sockets = page.getByRole('region', { name: 'Active now' }).getByRole('listitem')
     await eventually('both sockets', async () => {
       await actions.click(page, 'Refresh')
       return (await sockets.count()) === 2
     })
-    expect(await sockets.filter({ hasText: 'This page' }).count()).to.equal(1)
-    expect(await sockets.first().textContent()).to.match(/Chrome · Linux.*This page.*since/)
+    expect(await sockets.filter({ hasText: 'This tab' }).count()).to.equal(1)
+    expect(await sockets.first().textContent()).to.match(/Chrome · Linux.*This tab.*connected/)
 
-    await actions.click(page, 'Log out everywhere')
+    await actions.click(page, 'Log out everywhere else')
     await page.getByLabel('Your password', { exact: true }).fill('not the password')
-    await actions.clickInDialog(page, 'Log out everywhere')
-    await actions.waitForText(page, 'Incorrect password')
+    await actions.clickInDialog(page, 'Log out everywhere else')
+    await actions.waitForText(page, 'Wrong password.')
     await page.getByLabel('Your password', { exact: true }).fill(password)
-    await actions.clickInDialog(page, 'Log out everywhere')
+    await actions.clickInDialog(page, 'Log out everywhere else')
 
     await other.waitForURL('**/login**')
     await actions.waitForText(other, 'Your session has ended. Please log in again.')
-    await actions.waitForText(page, 'You are logged out everywhere else.')
+    await actions.waitForText(page, 'You’re logged out everywhere else.')
     expect(await actions.pathAfterReload(page)).to.equal('/settings/sessions')
     await Promise.all([page.context().close(), other.context().close()])
   })
@@ -122,7 +122,7 @@ describe('journeys through an account in the browser', function () {
     await other.waitForURL('**/login**')
     await actions.waitForText(other, 'Your session has ended. Please log in again.')
     await actions.openSettings(page, 'sessions')
-    const open = page.getByRole('region', { name: 'Where you are logged in' }).getByRole('listitem')
+    const open = page.getByRole('region', { name: 'Active now' }).getByRole('listitem')
     await eventually('the sockets of both tabs', async () => (await open.count()) === 2)
     expect(sockets, 'sockets that were opened anew').to.deep.equal([])
     await actions.openSettings(sibling, 'sessions')
@@ -142,14 +142,14 @@ describe('journeys through an account in the browser', function () {
     const downloading = page.waitForEvent('download')
     await actions.clickInDialog(page, 'Download')
     await page.getByRole('progressbar', { name: 'Download' }).waitFor()
-    await actions.waitForText(page, '0 kB received')
+    await actions.waitForText(page, '0 kB downloaded')
     answer()
 
     const download = await downloading
 
     expect(download.suggestedFilename()).to.equal('mary.zip')
     expect((await actions.readDownload(download)).subarray(0, 2).toString()).to.equal('PK')
-    await actions.waitForText(page, 'Your data was downloaded.')
+    await actions.waitForText(page, 'Download complete.')
     await page.context().close()
   })
 
@@ -165,7 +165,7 @@ describe('journeys through an account in the browser', function () {
     await actions.clickInDialog(page, 'Delete permanently')
 
     await page.getByRole('dialog').getByText('The garden').waitFor()
-    await actions.waitForText(page, 'This account was not deleted.')
+    await actions.waitForText(page, 'Your account wasn’t deleted')
     await page.context().close()
   })
 
@@ -181,7 +181,7 @@ describe('journeys through an account in the browser', function () {
 
     for (const open of [page, tab]) {
       await open.waitForURL('**/login**')
-      await actions.waitForText(open, /Your session has ended|You have logged out in another tab/)
+      await actions.waitForText(open, /Your session has ended|You logged out in another tab/)
     }
     await page.context().close()
   })
@@ -195,7 +195,7 @@ describe('journeys through an account in the browser', function () {
     })
     await page.reload()
     await tab.goto(instance.origin)
-    for (const open of [page, tab]) await actions.waitForText(open, 'This instance gives no answer at the moment.')
+    for (const open of [page, tab]) await actions.waitForText(open, 'This instance isn’t responding.')
     expect(await page.evaluate(() => localStorage.getItem('service_token'))).to.be.a('string')
     expect(new URL(page.url()).pathname).to.equal('/channels/@me')
 
@@ -221,7 +221,7 @@ describe('journeys through an account in the browser', function () {
     await status.getByText('Connected').waitFor()
 
     await actions.openSettings(page, 'sessions')
-    await page.getByText('This page', { exact: true }).waitFor()
+    await page.getByText('This tab', { exact: true }).waitFor()
     await page.goBack()
     online = false
     await page.context().setOffline(true)
@@ -229,12 +229,12 @@ describe('journeys through an account in the browser', function () {
     await status.getByText(/reconnecting…|Connecting…/).waitFor()
     await page.getByRole('region', { name: 'Profile' }).getByText('Offline').waitFor()
     await actions.openSettings(page, 'sessions')
-    await actions.waitForText(page, 'This instance could not be reached. Check your connection and try again.')
+    await actions.waitForText(page, 'Couldn’t reach this instance. Check your connection and try again.')
 
     online = true
     await page.context().setOffline(false)
     await status.getByText('Connected').waitFor()
-    await page.getByText('This page', { exact: true }).waitFor()
+    await page.getByText('This tab', { exact: true }).waitFor()
     await page.goBack()
     await page.getByRole('region', { name: 'Profile' }).getByText('Online').waitFor()
     await page.context().close()
@@ -247,7 +247,7 @@ describe('journeys through an account in the browser', function () {
     await page.reload()
     await actions.waitForHomePage(page)
     await actions.openSettings(page, 'profile')
-    await actions.waitForText(page, 'This page could not be loaded. Check your connection and try again.')
+    await actions.waitForText(page, 'This page couldn’t load. Check your connection and try again.')
 
     await page.unroute(files)
     await actions.click(page, 'Try again')
@@ -268,7 +268,7 @@ describe('journeys through an account in the browser', function () {
     })
     await actions.fillField(page, 'Username', 'annie')
     await actions.fillField(page, 'Password', password)
-    const button = page.getByRole('button', { name: 'Log in' })
+    const button = page.getByRole('button', { name: 'Log in', exact: true })
     await button.click()
     await page.locator('button[aria-busy=true]').waitFor()
     await button.click({ force: true })

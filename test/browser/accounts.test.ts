@@ -25,11 +25,11 @@ describe('an account in the browser', function () {
     await actions.fillField(page, 'Username', 'Ada')
     await actions.waitForText(page, 'ada is available.')
     await actions.fillField(page, 'Password', ada.password)
-    await actions.fillField(page, 'Password again', ada.password)
+    await actions.fillField(page, 'Confirm password', ada.password)
     await actions.click(page, 'Continue')
     await actions.fillField(page, 'Display name', 'Ada Lovelace')
-    await page.getByLabel('Avatar picture').setInputFiles({ name: 'a.png', mimeType: 'image/png', buffer: onePixel })
-    await actions.click(page, 'Use this picture')
+    await page.getByLabel('Avatar').setInputFiles({ name: 'a.png', mimeType: 'image/png', buffer: onePixel })
+    await actions.click(page, 'Use this image')
     await actions.click(page, 'Create account')
     await actions.waitForHomePage(page)
 
@@ -53,7 +53,7 @@ describe('an account in the browser', function () {
     await actions.fillField(page, 'Display name', '🦊'.repeat(32))
     await actions.clickInDialog(page, 'Save')
 
-    await actions.waitForText(page, 'Your profile was saved.')
+    await actions.waitForText(page, 'Profile saved.')
     await page.context().close()
   })
 
@@ -82,7 +82,7 @@ describe('an account in the browser', function () {
     await page.locator('.profile__bio').getByText('Written on the phone').waitFor()
 
     await actions.clickInDialog(page, 'Save')
-    await actions.waitForText(page, 'Your profile was saved.')
+    await actions.waitForText(page, 'Profile saved.')
 
     await page.locator('.profile__presence').getByText('Here').waitFor()
     await page.reload()
@@ -105,7 +105,7 @@ describe('an account in the browser', function () {
     await page.waitForURL('**/login?redirect=*')
     await instance.runSql("update users set is_admin = true where username = 'ada'")
     await actions.logIn(page, { ...ada, password: 'not the password' })
-    await actions.waitForText(page, 'Invalid username or password')
+    await actions.waitForText(page, 'Wrong username or password.')
 
     await actions.logIn(page, ada)
 
@@ -150,13 +150,13 @@ describe('an account in the browser', function () {
     await actions.fillField(page, 'Your username', 'grace')
     await actions.fillField(page, 'Your password', 'not the password')
     await actions.clickInDialog(page, 'Delete permanently')
-    await actions.waitForText(page, 'Incorrect password')
+    await actions.waitForText(page, 'Wrong password.')
 
     await actions.fillField(page, 'Your password', grace.password)
     await actions.clickInDialog(page, 'Delete permanently')
 
     await page.waitForURL('**/login')
-    await actions.waitForText(page, 'Your account was deleted.')
+    await actions.waitForText(page, 'Your account has been deleted.')
     await page.goto(`${instance.origin}/register`)
     await actions.fillField(page, 'Username', 'grace')
     await actions.waitForText(page, 'grace is available.')

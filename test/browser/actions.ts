@@ -63,7 +63,7 @@ export async function waitForText(page: Page, text: string | RegExp): Promise<vo
 export async function register(page: Page, { username, password }: Account): Promise<void> {
   await fillField(page, 'Username', username)
   await fillField(page, 'Password', password)
-  await fillField(page, 'Password again', password)
+  await fillField(page, 'Confirm password', password)
   await click(page, 'Continue')
   await click(page, 'Create account')
   await waitForHomePage(page)
@@ -84,9 +84,9 @@ export async function changePassword(page: Page, from: string, to: string): Prom
   await openSettings(page, 'security')
   await fillField(page, 'Current password', from)
   await fillField(page, 'New password', to)
-  await fillField(page, 'New password again', to)
+  await fillField(page, 'Confirm new password', to)
   await click(page, 'Change password')
-  await waitForText(page, /^Your password was changed\./)
+  await waitForText(page, /^Password changed\./)
 }
 
 /** Goes to a path without a load, as a link of the app does. */

@@ -37,10 +37,10 @@ describe('journeys of an admin in the browser', function () {
     await admin.goto(`${instance.origin}/admin/invites`)
     await actions.clickInMenu(admin, 'Choir', 'Edit Choir')
     await actions.fillField(admin, 'Name', 'Choir and friends')
-    await actions.fillField(admin, 'Uses', 'many')
+    await actions.fillField(admin, 'Maximum uses', 'many')
     await actions.clickInDialog(admin, 'Save')
-    await actions.waitForText(admin, 'Enter a whole number, 1 or more.')
-    await actions.fillField(admin, 'Uses', '12')
+    await actions.waitForText(admin, 'Enter a whole number of 1 or more.')
+    await actions.fillField(admin, 'Maximum uses', '12')
     await actions.clickInDialog(admin, 'Save')
 
     await row('Choir and friends').getByText('0 of 12 uses').waitFor()
@@ -70,7 +70,7 @@ describe('journeys of an admin in the browser', function () {
     }
 
     expect(await edit('Name', 'Evenings')).to.deep.equal({ name: 'Evenings' })
-    expect(await edit('Uses', '4')).to.deep.equal({ maxUses: 4 })
+    expect(await edit('Maximum uses', '4')).to.deep.equal({ maxUses: 4 })
     const { invites } = await admin.evaluate(
       async (bearer) => (await fetch('/api/admin/invites', { headers: { authorization: `Bearer ${bearer}` } })).json(),
       token,
@@ -80,7 +80,7 @@ describe('journeys of an admin in the browser', function () {
 
     await actions.clickInMenu(admin, 'Evenings', 'Revoke Evenings')
     await actions.clickInDialog(admin, 'Revoke')
-    await actions.click(admin, 'Archived')
+    await actions.click(admin, 'Inactive')
     await actions.clickInMenu(admin, 'Evenings', 'Reinstate Evenings')
     expect(await bodyOf('POST', () => actions.clickInDialog(admin, 'Reinstate'))).to.deep.equal({})
   })
@@ -137,11 +137,11 @@ describe('journeys of an admin in the browser', function () {
 
   it('revokes an invite and reinstates it with a new link', async () => {
     await actions.click(admin, /^Active$/)
-    const link = admin.getByRole('textbox', { name: 'Link of Choir and friends' })
+    const link = admin.getByRole('textbox', { name: 'Link for Choir and friends' })
     const before = await link.inputValue()
     await actions.clickInMenu(admin, 'Choir and friends', 'Revoke Choir and friends')
     await actions.clickInDialog(admin, 'Revoke')
-    await actions.click(admin, 'Archived')
+    await actions.click(admin, 'Inactive')
     await actions.clickInMenu(admin, 'Choir and friends', 'Reinstate Choir and friends')
     await actions.waitForText(admin, 'The invite gets a new link.')
     await actions.clickInDialog(admin, 'Reinstate')
@@ -153,12 +153,12 @@ describe('journeys of an admin in the browser', function () {
 
   it('makes a user an admin, and takes the role back', async () => {
     await admin.goto(`${instance.origin}/admin/users`)
-    await actions.clickInMenu(admin, 'bert', 'Make admin: bert')
+    await actions.clickInMenu(admin, 'bert', 'Make bert an admin')
     await actions.clickInDialog(admin, 'Make admin')
     await row('@bert').getByText('Admin', { exact: true }).waitFor()
 
-    await actions.clickInMenu(admin, 'bert', 'Remove admin: bert')
-    await actions.clickInDialog(admin, 'Remove admin')
+    await actions.clickInMenu(admin, 'bert', 'Remove bert as admin')
+    await actions.clickInDialog(admin, 'Remove as admin')
 
     await row('@bert').getByText('Admin', { exact: true }).waitFor({ state: 'detached' })
   })
@@ -171,7 +171,7 @@ describe('journeys of an admin in the browser', function () {
     await actions.clickInDialog(admin, 'Delete permanently')
 
     await admin.getByRole('dialog').getByText('The orchard').waitFor()
-    await actions.waitForText(admin, 'This user owns spaces.')
+    await actions.waitForText(admin, 'Nothing was deleted, because this user owns spaces.')
     await actions.clickInDialog(admin, 'Cancel')
   })
 
@@ -181,7 +181,7 @@ describe('journeys of an admin in the browser', function () {
     await actions.openSettings(admin, 'leave')
     await actions.click(admin, 'Delete account')
 
-    await actions.waitForText(admin, 'You are the last admin of this instance.')
+    await actions.waitForText(admin, 'You’re the last admin of this instance.')
     await actions.clickInDialog(admin, 'Cancel')
   })
 
@@ -204,7 +204,7 @@ describe('journeys of an admin in the browser', function () {
 
     await admin.getByLabel('Instance').selectOption('far.example')
     await actions.waitForText(admin, '5,000 accounts')
-    await admin.getByLabel('Joined until').fill('2024-03-01')
+    await admin.getByLabel('Joined on or before').fill('2024-03-01')
     await actions.waitForText(admin, /^7(19|20) accounts/)
     await actions.click(admin, 'Next')
     await admin.getByRole('button', { name: 'Previous' }).waitFor()
@@ -212,7 +212,7 @@ describe('journeys of an admin in the browser', function () {
     await actions.waitForText(admin, '1 account')
     await row('@user_21@far.example').waitFor()
     await admin.getByLabel('Instance').selectOption('local')
-    await actions.waitForText(admin, 'No users match this search.')
+    await actions.waitForText(admin, 'No users found.')
   })
 
   it('reads the API description in the own theme, and sends an example with the own token', async () => {

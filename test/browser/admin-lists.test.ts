@@ -34,8 +34,8 @@ describe('lists and numbers of the administration in the browser', function () {
   it('leads through the first steps until they are done, and tells the numbers of the API', async () => {
     const step = (name: string) => page.getByRole('listitem').filter({ hasText: name })
     await open('/admin')
-    await step('Name the instance').getByRole('link').waitFor()
-    await step('Make a second admin').getByRole('link').waitFor()
+    await step('Name your instance').getByRole('link').waitFor()
+    await step('Add a second admin').getByRole('link').waitFor()
     expect(await step('Done').count()).to.equal(0)
 
     await instance.runSql(
@@ -44,19 +44,19 @@ describe('lists and numbers of the administration in the browser', function () {
     )
     await instance.runSql("update instance_settings set instance_name = 'Orchard', registration_open = true")
     await page.reload()
-    await step('Make a second admin').getByText('Done').waitFor()
+    await step('Add a second admin').getByText('Done').waitFor()
     expect(await step('Done').count()).to.equal(4)
-    await actions.click(page, 'I have one')
-    await page.getByText('First steps').waitFor({ state: 'detached' })
+    await actions.click(page, 'Mark as done')
+    await page.getByText('Get started').waitFor({ state: 'detached' })
     await page.reload()
-    await actions.waitForText(page, 'Registrations a day')
-    expect(await page.getByText('First steps').count()).to.equal(0)
+    await actions.waitForText(page, 'Registrations per day')
+    expect(await page.getByText('Get started').count()).to.equal(0)
 
     const answer = await fetch(`http://127.0.0.1:${instance.port}/api/admin/overview`, {
       headers: { authorization: `Bearer ${token}` },
     })
     const { registrations } = (await answer.json()) as { registrations: { count: number }[] }
-    await page.getByText('As a table').click()
+    await page.getByText('Show as table').click()
     const cells = await page.getByRole('table').getByRole('cell').allTextContents()
     expect(cells.map(Number)).to.deep.equal(registrations.map(({ count }) => count).toReversed())
     expect(registrations.at(-2)?.count).to.equal(20)
@@ -65,7 +65,7 @@ describe('lists and numbers of the administration in the browser', function () {
 
   it('keep a filter by day while a part of the day is missing', async () => {
     await open('/admin/users')
-    const from = page.getByLabel('Joined from')
+    const from = page.getByLabel('Joined on or after')
     await from.fill('2024-03-01')
     await page.waitForURL('**/admin/users?joinedAfter=2024-03-01')
     await from.focus()
@@ -95,7 +95,7 @@ describe('lists and numbers of the administration in the browser', function () {
     await page.reload()
     await rows().filter({ hasText: '@user_021' }).waitFor()
     await page.getByRole('link', { name: '@user_021' }).click()
-    await page.getByRole('heading', { name: 'Latest acts' }).waitFor()
+    await page.getByRole('heading', { name: 'Recent activity' }).waitFor()
     await page.goBack()
     await rows().filter({ hasText: '@user_021' }).waitFor()
     const address = page.url()
@@ -153,31 +153,31 @@ describe('lists and numbers of the administration in the browser', function () {
     await open('/admin/users?sort=az&q=user')
     await page.getByRole('checkbox', { name: 'Select user_001' }).check()
     await page.getByRole('checkbox', { name: 'Select user_002' }).check()
-    await actions.click(page, 'Suspend selected: 2')
+    await actions.click(page, 'Suspend selected (2)')
     await actions.clickInDialog(page, 'Suspend')
-    await actions.waitForText(page, 'Suspended accounts: 2')
+    await actions.waitForText(page, 'Suspended: 2')
     await actions.clickInDialog(page, 'Undo')
-    await actions.waitForText(page, 'Unsuspended accounts: 2')
+    await actions.waitForText(page, 'Unsuspended: 2')
     await actions.clickInDialog(page, 'Done')
 
-    await page.getByLabel('Suspended only').check()
-    await actions.waitForText(page, 'No users match this search.')
+    await page.getByLabel('Only suspended').check()
+    await actions.waitForText(page, 'No users found.')
   })
 
   it('lead from the audit log to a user, and find who did what to whom by name', async () => {
     await open('/admin/audit?subject=user_002&actor=alice')
-    await rows().filter({ hasText: 'alice unsuspended the user user_002' }).waitFor()
+    await rows().filter({ hasText: 'alice unsuspended user user_002' }).waitFor()
     expect(await rows().count()).to.equal(2)
-    await page.getByLabel('What').selectOption('user.suspended')
-    await rows().filter({ hasText: 'alice suspended the user user_002' }).waitFor()
+    await page.getByLabel('Action').selectOption('user.suspended')
+    await rows().filter({ hasText: 'alice suspended user user_002' }).waitFor()
     const saving = page.waitForEvent('download')
-    await actions.click(page, 'Download (JSON lines)')
+    await actions.click(page, 'Download (JSON Lines)')
     expect((await saving).suggestedFilename()).to.equal('audit-log.jsonl')
 
     await page.getByRole('link', { name: 'user_002' }).click()
     await page.waitForURL('**/admin/users/1002')
-    await page.getByRole('link', { name: 'All by this account' }).click()
-    await actions.waitForText(page, 'No entries match.')
+    await page.getByRole('link', { name: 'All entries by this account' }).click()
+    await actions.waitForText(page, 'No entries found.')
   })
 
   it('fold their filters on a phone, and say how many are set', async () => {

@@ -27,17 +27,17 @@ describe('the administration in the browser', function () {
   it('closes the registration, and lets one user register with an invite', async () => {
     await admin.goto(`${instance.origin}/admin/settings`)
     await admin.getByLabel('Invite only').check()
-    await actions.waitForText(admin, 'Saved.')
+    await actions.waitForText(admin, 'Changes saved.')
     const visitor = await actions.openPage(browser, instance, '/register')
-    await actions.waitForText(visitor, 'New accounts need an invite.')
+    await actions.waitForText(visitor, 'You need an invite to create an account.')
 
     await visitor.goto(await createInvite(admin, instance, 'Open evening'))
     await actions.waitForText(visitor, 'You are invited: Open evening')
     await actions.register(visitor, guest)
 
     await admin.reload()
-    await actions.click(admin, 'Archived')
-    await actions.clickInMenu(admin, 'Open evening', 'Who used it: Open evening')
+    await actions.click(admin, 'Inactive')
+    await actions.clickInMenu(admin, 'Open evening', 'People who used Open evening')
     await admin.getByRole('dialog').getByText('guest').waitFor()
     await visitor.context().close()
   })
@@ -46,11 +46,11 @@ describe('the administration in the browser', function () {
     const link = await createInvite(admin, instance, 'Mistake')
     await actions.clickInMenu(admin, 'Mistake', 'Revoke Mistake')
     await actions.clickInDialog(admin, 'Revoke')
-    await actions.waitForText(admin, 'Mistake was revoked.')
+    await actions.waitForText(admin, 'Mistake revoked.')
 
     const visitor = await actions.openPage(browser, instance, new URL(link).pathname + new URL(link).search)
 
-    await actions.waitForText(visitor, /^No invite of this instance has this link/)
+    await actions.waitForText(visitor, /^This invite link isn’t valid/)
     await visitor.context().close()
   })
 
@@ -68,9 +68,9 @@ describe('the administration in the browser', function () {
 
     await actions.logIn(guestPage, guest)
 
-    await guestPage.getByRole('heading', { name: 'Choose a new password' }).waitFor()
+    await guestPage.getByRole('heading', { name: 'Set a new password' }).waitFor()
     await guestPage.goto(`${instance.origin}/admin/users`)
-    await guestPage.getByRole('heading', { name: 'Choose a new password' }).waitFor()
+    await guestPage.getByRole('heading', { name: 'Set a new password' }).waitFor()
     await actions.changePassword(guestPage, guest.password, 'a password of my own')
     guest.password = 'a password of my own'
     await guestPage.goto(instance.origin)
@@ -80,29 +80,29 @@ describe('the administration in the browser', function () {
 
   it('gives a link by which the person chooses a new password, and is logged in', async () => {
     await admin.goto(`${instance.origin}/admin/users`)
-    await actions.clickInMenu(admin, 'guest', 'Recovery link for guest')
-    await actions.clickInDialog(admin, 'Make a link')
-    const link = await admin.getByRole('textbox', { name: 'Recovery link for guest' }).inputValue()
+    await actions.clickInMenu(admin, 'guest', 'Password reset link for guest')
+    await actions.clickInDialog(admin, 'Create link')
+    const link = await admin.getByRole('textbox', { name: 'Password reset link for guest' }).inputValue()
     expect(link).to.match(/^http.*\/recover#\d+\.[\w-]{43}$/)
     const path = link.slice(new URL(link).origin.length)
     const guestPage = await actions.openPage(browser, instance, path)
     await actions.fillField(guestPage, 'New password', 'chosen by a link')
-    await actions.fillField(guestPage, 'New password again', 'not the same')
+    await actions.fillField(guestPage, 'Confirm new password', 'not the same')
     await actions.click(guestPage, 'Change password')
-    await actions.waitForText(guestPage, 'The passwords do not match.')
+    await actions.waitForText(guestPage, 'The passwords don’t match.')
 
-    await actions.fillField(guestPage, 'New password again', 'chosen by a link')
+    await actions.fillField(guestPage, 'Confirm new password', 'chosen by a link')
     await actions.click(guestPage, 'Change password')
     await actions.waitForHomePage(guestPage)
     guest.password = 'chosen by a link'
 
     const late = await actions.openPage(browser, instance, path)
     await actions.fillField(late, 'New password', 'too late by a bit')
-    await actions.fillField(late, 'New password again', 'too late by a bit')
+    await actions.fillField(late, 'Confirm new password', 'too late by a bit')
     await actions.click(late, 'Change password')
     await actions.waitForText(late, 'This link does not count any more')
     await late.goto(`${instance.origin}/recover`)
-    await actions.waitForText(late, 'This link is not complete.')
+    await actions.waitForText(late, 'This link is incomplete.')
     await late.context().close()
     await guestPage.context().close()
   })
@@ -113,21 +113,21 @@ describe('the administration in the browser', function () {
     await admin.getByLabel('Sort by').selectOption('az')
     await admin.getByRole('link', { name: '@guest' }).click()
     await admin.waitForURL(/\/admin\/users\/\d+$/)
-    await actions.waitForText(admin, 'made a recovery link for the user')
+    await actions.waitForText(admin, 'created a password reset link for user')
 
     await admin.reload()
-    await actions.waitForText(admin, 'Where the account is open')
-    await actions.clickInMenu(admin, 'guest', 'End sessions of guest')
-    await actions.clickInDialog(admin, 'End sessions')
-    await actions.waitForText(admin, 'All sessions of guest have ended.')
-    await actions.waitForText(admin, 'ended all sessions of the user')
+    await actions.waitForText(admin, 'Active now')
+    await actions.clickInMenu(admin, 'guest', 'Log out guest everywhere')
+    await actions.clickInDialog(admin, 'Log out everywhere')
+    await actions.waitForText(admin, 'guest is logged out everywhere.')
+    await actions.waitForText(admin, 'logged user guest out everywhere')
     await actions.click(admin, 'Actions for guest')
-    expect(await admin.getByRole('button', { name: 'Remove second factor' }).count()).to.equal(0)
+    expect(await admin.getByRole('button', { name: 'Turn off two-factor' }).count()).to.equal(0)
 
     await admin.goto(`${instance.origin}/admin/users`)
     await admin.getByLabel('Sort by').selectOption('za')
     await admin.getByRole('link', { name: '@guest' }).click()
-    await admin.getByRole('heading', { name: 'Latest acts' }).waitFor()
+    await admin.getByRole('heading', { name: 'Recent activity' }).waitFor()
     await admin.goBack()
     expect(await admin.getByLabel('Sort by').inputValue()).to.equal('za')
   })
@@ -144,12 +144,12 @@ describe('the administration in the browser', function () {
     await actions.waitForText(admin, 'Suspended')
 
     await guestPage.waitForURL('**/login**')
-    await actions.waitForText(guestPage, 'An administrator has suspended this account.')
+    await actions.waitForText(guestPage, 'This account has been suspended by an admin.')
     await actions.logIn(guestPage, guest)
     await actions.waitForText(guestPage, 'This account is suspended: too loud')
 
     await actions.clickInMenu(admin, 'guest', 'Unsuspend guest')
-    await actions.waitForText(admin, 'Suspended because: too loud')
+    await actions.waitForText(admin, 'Reason: too loud')
     await actions.clickInDialog(admin, 'Unsuspend')
     await actions.waitForText(admin, 'guest can log in again.')
     await actions.logIn(guestPage, guest)
@@ -163,7 +163,7 @@ describe('the administration in the browser', function () {
     await actions.logIn(page, guest)
 
     await actions.waitForText(page, 'Page not found')
-    await page.getByRole('navigation', { name: 'Pages' }).waitFor()
+    await page.getByRole('navigation', { name: 'Main' }).waitFor()
     await page.context().close()
   })
 
@@ -172,7 +172,7 @@ describe('the administration in the browser', function () {
     await actions.clickInMenu(admin, 'guest', 'Delete guest')
     expect(await admin.getByRole('dialog').getByText('On the other instances').count()).to.equal(0)
     await actions.clickInDialog(admin, 'Delete permanently')
-    await actions.waitForText(admin, 'guest was deleted.')
+    await actions.waitForText(admin, 'guest deleted.')
 
     await admin.getByText('@guest').waitFor({ state: 'detached' })
   })
@@ -193,7 +193,7 @@ describe('the administration in the browser', function () {
     await admin.getByRole('link', { name: '@traveller' }).click()
 
     await actions.clickInMenu(admin, 'traveller', 'Suspend traveller')
-    await admin.getByRole('dialog').getByText('Peers at which the user has an account are told').waitFor()
+    await admin.getByRole('dialog').getByText('Peers where the user has an account are notified').waitFor()
     await actions.clickInDialog(admin, 'Cancel')
     await actions.clickInMenu(admin, 'traveller', 'Delete traveller')
     const dialog = admin.getByRole('dialog')
@@ -265,7 +265,7 @@ describe('the administration in the browser', function () {
       /created the invite Open evening/,
       /revoked the invite Mistake/,
       /reset the pass/,
-      /deleted the user/,
+      /deleted user/,
     ]) {
       expect(lines.filter((line) => action.test(line))).to.have.length.at.least(1)
     }
@@ -278,5 +278,5 @@ async function createInvite(page: Page, instance: Instance, name: string): Promi
   await actions.click(page, 'New invite')
   await actions.fillField(page, 'Name', name)
   await actions.clickInDialog(page, 'Create invite')
-  return page.getByRole('textbox', { name: `Link of ${name}` }).inputValue()
+  return page.getByRole('textbox', { name: `Link for ${name}` }).inputValue()
 }

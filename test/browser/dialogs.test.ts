@@ -65,7 +65,7 @@ const cases: DialogCase[] = [
     component: 'ConnectDialog',
     path: '/settings/instances',
     opener: 'Connect',
-    first: 'Address of the instance',
+    first: 'Instance address',
     takesText: true,
   },
   {
@@ -78,14 +78,14 @@ const cases: DialogCase[] = [
   {
     component: 'ResendDialog',
     path: '/settings/instances',
-    opener: 'Send password again',
-    first: 'Your current password',
+    opener: 'Update password',
+    first: 'Current password',
     takesText: true,
   },
   {
     component: 'EndSessionsDialog',
     path: '/settings/sessions',
-    opener: 'Log out everywhere',
+    opener: 'Log out everywhere else',
     first: 'Your password',
     takesText: true,
   },
@@ -93,7 +93,7 @@ const cases: DialogCase[] = [
     component: 'SetUpDialog',
     path: '/settings/security',
     hasSecondFactor: false,
-    opener: 'Turn on the second factor',
+    opener: 'Turn on two-factor',
     first: 'Your password',
     takesText: true,
   },
@@ -101,8 +101,8 @@ const cases: DialogCase[] = [
     component: 'ConfirmStep',
     path: '/settings/security',
     hasSecondFactor: false,
-    opener: 'Turn on the second factor',
-    first: 'Code',
+    opener: 'Turn on two-factor',
+    first: 'Authentication code',
     takesText: true,
     open: enterPassword,
   },
@@ -110,13 +110,13 @@ const cases: DialogCase[] = [
     component: 'RecoveryCodes',
     path: '/settings/security',
     hasSecondFactor: false,
-    opener: 'Turn on the second factor',
-    first: 'Copy the recovery codes',
-    openerAfter: 'Turn off the second factor',
+    opener: 'Turn on two-factor',
+    first: 'Copy recovery codes',
+    openerAfter: 'Turn off two-factor',
     takesText: false,
     open: async (page) => {
       await enterPassword(page)
-      await page.getByRole('textbox', { name: 'Code' }).pressSequentially(goodCode)
+      await page.getByRole('textbox', { name: 'Authentication code' }).pressSequentially(goodCode)
       await page.keyboard.press('Enter')
       await page.getByTestId('recovery-codes').waitFor()
     },
@@ -124,7 +124,7 @@ const cases: DialogCase[] = [
   {
     component: 'RenewCodesDialog',
     path: '/settings/security',
-    opener: 'New recovery codes',
+    opener: 'Generate new codes',
     first: 'Your password',
     takesText: true,
     hasSecondFactor: true,
@@ -132,7 +132,7 @@ const cases: DialogCase[] = [
   {
     component: 'TurnOffDialog',
     path: '/settings/security',
-    opener: 'Turn off the second factor',
+    opener: 'Turn off two-factor',
     first: 'Your password',
     takesText: true,
     hasSecondFactor: true,
@@ -147,7 +147,7 @@ const cases: DialogCase[] = [
   {
     component: 'RemovePasskeyDialog',
     path: '/settings/security',
-    opener: 'Remove the passkey phone',
+    opener: 'Remove passkey phone',
     first: 'Your password',
     takesText: true,
   },
@@ -155,7 +155,7 @@ const cases: DialogCase[] = [
   {
     component: 'DeleteIdentitiesDialog',
     path: '/settings/leave',
-    opener: 'Choose instances',
+    opener: 'Choose instances…',
     first: 'b.example',
     takesText: false,
   },
@@ -166,19 +166,19 @@ const cases: DialogCase[] = [
     first: 'Your username',
     takesText: true,
   },
-  { component: 'RoleDialog', ...inMenuOf('bert'), opener: 'Make admin: bert', first: 'Cancel', takesText: false },
+  { component: 'RoleDialog', ...inMenuOf('bert'), opener: 'Make bert an admin', first: 'Cancel', takesText: false },
   {
     component: 'RecoveryLinkDialog',
     ...inMenuOf('bert'),
-    opener: 'Recovery link for bert',
-    first: 'Make a link',
+    opener: 'Password reset link for bert',
+    first: 'Create link',
     takesText: false,
   },
   {
     component: 'RecoveryLink',
     ...inMenuOf('bert'),
-    opener: 'Recovery link for bert',
-    first: 'Copy the recovery link',
+    opener: 'Password reset link for bert',
+    first: 'Copy reset link',
     takesText: false,
     open: (page) => page.keyboard.press('Enter'),
   },
@@ -195,7 +195,7 @@ const cases: DialogCase[] = [
     component: 'TemporaryPassword',
     ...inMenuOf('bert'),
     opener: 'Temporary password for bert',
-    first: 'Copy the temporary password',
+    first: 'Copy temporary password',
     takesText: false,
     open: async (page) => {
       await page.keyboard.press('Tab')
@@ -206,28 +206,28 @@ const cases: DialogCase[] = [
   {
     component: 'EndUserSessionsDialog',
     ...inMenuOf('bert'),
-    opener: 'End sessions of bert',
+    opener: 'Log out bert everywhere',
     first: 'Cancel',
     takesText: false,
   },
   {
     component: 'RemoveSecondFactorDialog',
     ...inMenuOf('bert'),
-    opener: 'Remove second factor of bert',
+    opener: 'Turn off two-factor for bert',
     first: 'Cancel',
     takesText: false,
   },
   {
     component: 'BulkSuspendDialog',
     ...inMenuOfInvite('Friends'),
-    opener: 'Suspend its users: Friends',
+    opener: 'Suspend everyone who used Friends',
     first: 'Reason',
     takesText: true,
   },
   {
     component: 'BulkSuspendOutcome',
     ...inMenuOfInvite('Friends'),
-    opener: 'Suspend its users: Friends',
+    opener: 'Suspend everyone who used Friends',
     first: 'Done',
     takesText: false,
     open: (page) => page.keyboard.press('Enter'),
@@ -252,16 +252,22 @@ const cases: DialogCase[] = [
   {
     component: 'RedemptionsDialog',
     ...inMenuOfInvite('Friends'),
-    opener: 'Who used it: Friends',
+    opener: 'People who used Friends',
     first: 'Done',
     takesText: false,
   },
-  { component: 'ReinstateDialog', ...inMenuOfInvite('Old'), opener: 'Reinstate Old', first: 'Uses', takesText: true },
+  {
+    component: 'ReinstateDialog',
+    ...inMenuOfInvite('Old'),
+    opener: 'Reinstate Old',
+    first: 'Maximum uses',
+    takesText: true,
+  },
   {
     component: 'RotationDialog',
     ...inMenuOfPeer('b.example'),
-    opener: 'Secret of b.example',
-    first: 'Rotate every … days',
+    opener: 'Secret for b.example',
+    first: 'Rotate every (days)',
     takesText: true,
   },
   {
@@ -281,7 +287,7 @@ const cases: DialogCase[] = [
   {
     component: 'ForgetDialog',
     ...inMenuOfPeer(farPeer),
-    opener: `Forget ${farPeer}`,
+    opener: `Remove ${farPeer} from the list`,
     first: 'Cancel',
     takesText: false,
   },
@@ -463,14 +469,14 @@ describe('every dialog by keyboard alone', function () {
       .toBuffer()
     const choose = () =>
       page.locator('#avatar-file').setInputFiles({ name: 'me.png', mimeType: 'image/png', buffer: picture })
-    const crop = page.getByRole('dialog', { name: 'Crop picture' })
+    const crop = page.getByRole('dialog', { name: 'Crop image' })
     await openByKeyboard(cases[0]!)
     await choose()
     await crop.waitFor()
-    await expectFocus('Use this picture')
+    await expectFocus('Use this image')
     await page.keyboard.press('Escape')
     await crop.waitFor({ state: 'detached' })
-    await page.getByRole('button', { name: 'Choose picture' }).waitFor()
+    await page.getByRole('button', { name: 'Choose image' }).waitFor()
 
     await choose()
     await crop.waitFor()
@@ -478,7 +484,7 @@ describe('every dialog by keyboard alone', function () {
     await page.keyboard.press('Enter')
 
     await crop.waitFor({ state: 'detached' })
-    await page.getByRole('button', { name: 'Change picture' }).waitFor()
+    await page.getByRole('button', { name: 'Change image' }).waitFor()
     await page.keyboard.press('Escape')
     await question(page).waitFor()
     await page.keyboard.press('Tab')
@@ -493,7 +499,7 @@ describe('every dialog by keyboard alone', function () {
     await page.locator('#banner-file').dispatchEvent('cancel', { bubbles: true })
     expect(await dialog.count()).to.equal(1)
 
-    const shown = page.getByRole('switch', { name: 'Show me in searches' })
+    const shown = page.getByRole('switch', { name: 'Appear in search' })
     await shown.focus()
     await page.keyboard.press('Space')
     await page.keyboard.press('Escape')
@@ -501,7 +507,7 @@ describe('every dialog by keyboard alone', function () {
     expect(await findFaults(page)).to.deep.equal([])
     await page.keyboard.press('Enter')
     await question(page).waitFor({ state: 'detached' })
-    await expectFocus('Show me in searches')
+    await expectFocus('Appear in search')
     await page.keyboard.press('Space')
     await page.keyboard.press('Escape')
 
@@ -524,7 +530,7 @@ describe('every dialog by keyboard alone', function () {
       await page.goto(instance.origin + path)
       await page.getByRole('contentinfo').getByText('Connected').waitFor()
       // The frame of a page that still loads looks the same, and goes with what has the focus.
-      await eventually('the page is loaded', async () => !(await page.title()).startsWith('Loading'))
+      await eventually('the page is loaded', async () => !(await page.title()).startsWith('Loading…'))
       await page.keyboard.press('Tab')
       await expectFocus('Skip to content')
     }
@@ -541,7 +547,7 @@ describe('every dialog by keyboard alone', function () {
     const button = (name: string) => page.getByRole('button', { name, exact: true, disabled: false })
     const isShown = page.url() === instance.origin + path && (await button(menu ?? opener).count()) > 0
     if (!isShown) await page.goto(instance.origin + path)
-    if (opener === 'Reinstate Old') await actions.click(page, 'Archived')
+    if (opener === 'Reinstate Old') await actions.click(page, 'Inactive')
     else if (path === '/admin/invites') await actions.click(page, 'Active')
     for (const name of menu ? [menu, opener] : [opener]) {
       await button(name).focus()
@@ -578,7 +584,7 @@ describe('every dialog by keyboard alone', function () {
   }
 })
 
-const question = (page: Page) => page.getByRole('dialog', { name: 'Discard your changes?' })
+const question = (page: Page) => page.getByRole('dialog', { name: 'Discard unsaved changes?' })
 
 async function pressButton(page: Page, name: string): Promise<void> {
   await page.getByRole('dialog').getByRole('button', { name, exact: true }).focus()

@@ -60,7 +60,7 @@ describe('a federated account in the browser', function () {
 
     expect(download.suggestedFilename()).to.match(/^rosa.+\.zip$/)
     expect((await actions.readDownload(download)).subarray(0, 2).toString()).to.equal('PK')
-    await actions.waitForText(page, 'Your data was downloaded.')
+    await actions.waitForText(page, 'Download complete.')
   })
 
   it('logs out everywhere else without a password, and stays here', async () => {
@@ -68,12 +68,12 @@ describe('a federated account in the browser', function () {
     await actions.waitForText(other, 'Online')
 
     await actions.openSettings(page, 'sessions')
-    await actions.click(page, 'Log out everywhere')
+    await actions.click(page, 'Log out everywhere else')
     expect(await page.getByRole('dialog').getByLabel('Your password').count()).to.equal(0)
-    await actions.clickInDialog(page, 'Log out everywhere')
+    await actions.clickInDialog(page, 'Log out everywhere else')
 
     await other.waitForURL('**/login**')
-    await actions.waitForText(page, 'You are logged out everywhere else.')
+    await actions.waitForText(page, 'You’re logged out everywhere else.')
     expect(await actions.pathAfterReload(page)).to.equal('/settings/sessions')
     await other.context().close()
   })

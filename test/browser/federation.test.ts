@@ -38,7 +38,7 @@ describe('federation in the browser', function () {
     await connect(page, remote, rosa.password)
 
     await instanceRow().getByText('Connected', { exact: true }).waitFor()
-    await instanceRow().getByText('Uses your password').waitFor()
+    await instanceRow().getByText('Same password as here').waitFor()
     expect((await logInAtRemote(rosa.password)).status).to.equal(200)
   })
 
@@ -66,20 +66,20 @@ describe('federation in the browser', function () {
     await page.route(`${remote.origin}/api/users/@me/change-password`, (route) => route.abort())
     await actions.changePassword(page, newPassword, missed)
     await actions.openSettings(page, 'instances')
-    await instanceRow().getByText('Sending the new password…').waitFor()
+    await instanceRow().getByText('Updating password…').waitFor()
     await page.reload()
-    await instanceRow().getByText('Still has your old password').waitFor()
+    await instanceRow().getByText('Still uses your old password').waitFor()
     await page.unroute(`${remote.origin}/api/users/@me/change-password`)
 
-    await actions.click(page, 'Send password again')
-    await actions.fillField(page, 'Your current password', 'mistyped password')
-    await actions.clickInDialog(page, 'Send')
-    await actions.waitForText(page, 'Incorrect password')
+    await actions.click(page, 'Update password')
+    await actions.fillField(page, 'Current password', 'mistyped password')
+    await actions.clickInDialog(page, 'Update')
+    await actions.waitForText(page, 'Wrong password.')
     expect((await logInAtRemote('mistyped password')).status).to.equal(401)
-    await actions.fillField(page, 'Your current password', missed)
-    await actions.clickInDialog(page, 'Send')
+    await actions.fillField(page, 'Current password', missed)
+    await actions.clickInDialog(page, 'Update')
 
-    await actions.waitForText(page, `Password sent to ${remote.host}`)
+    await actions.waitForText(page, `Password updated on ${remote.host}`)
     expect((await logInAtRemote(missed)).status).to.equal(200)
   })
 
@@ -88,7 +88,7 @@ describe('federation in the browser', function () {
     page.on('request', (request) => void sent.push(`${request.method()} ${request.url()}`))
     await page.unroute(issuedCredential)
     await page.reload()
-    await instanceRow().getByText('Has a password of its own').waitFor()
+    await instanceRow().getByText('Separate password').waitFor()
     const changesThere = () => sent.filter((call) => call === `POST ${remote.origin}/api/users/@me/change-password`)
     expect(changesThere()).to.have.length(1)
 
@@ -105,7 +105,7 @@ describe('federation in the browser', function () {
     await actions.openSettings(page, 'leave')
     await actions.click(page, 'Delete account')
 
-    await page.getByRole('dialog').getByText(`Not connected: ${remote.host}`).waitFor()
+    await page.getByRole('dialog').getByText(`You’re not connected to ${remote.host}`).waitFor()
     await actions.clickInDialog(page, 'Cancel')
   })
 
@@ -124,17 +124,17 @@ describe('federation in the browser', function () {
     await actions.openSettings(page, 'instances')
 
     const row = page.getByRole('listitem').filter({ hasText: 'Elsewhere' })
-    await row.getByText('Connected in another app').waitFor()
+    await row.getByText('Connected from another app').waitFor()
     await row.getByRole('button', { name: 'Connect elsewhere.example' }).waitFor()
   })
 
   it('shows why an identity cannot be deleted while the instances are not peers', async () => {
     await actions.openSettings(page, 'leave')
-    await actions.click(page, 'Choose instances')
+    await actions.click(page, 'Choose instances…')
     await page.getByRole('checkbox', { name: remote.host }).check()
-    await actions.clickInDialog(page, 'Delete identities')
+    await actions.clickInDialog(page, 'Delete accounts')
 
-    await actions.waitForText(page, 'This instance is not a peer of your home instance.')
+    await actions.waitForText(page, 'Not a peer of your home instance.')
     await actions.clickInDialog(page, 'Done')
   })
 
@@ -146,9 +146,9 @@ describe('federation in the browser', function () {
   })
 
   it('sends a peering request, which the admin of the other instance approves, and both pages follow', async () => {
-    await actions.fillField(page, 'Address of an instance', remote.origin)
+    await actions.fillField(page, 'Instance address', remote.origin)
     await actions.click(page, 'Send request')
-    await peerState(page, remote).getByText('awaiting approval').waitFor()
+    await peerState(page, remote).getByText('waiting for approval').waitFor()
 
     const admin = await actions.openPage(browser, remote, '/login?redirect=/admin/federation')
     await actions.logIn(admin, remoteAdmin)
@@ -160,14 +160,14 @@ describe('federation in the browser', function () {
   })
 
   it('rotates the secret of a peer, and sets how often', async () => {
-    await actions.clickInMenu(page, remote.host, `Secret of ${remote.host}`)
+    await actions.clickInMenu(page, remote.host, `Secret for ${remote.host}`)
     await actions.clickInDialog(page, 'Rotate now')
-    await actions.waitForText(page, 'The secret was rotated.')
+    await actions.waitForText(page, 'Secret rotated.')
 
-    await actions.clickInMenu(page, remote.host, `Secret of ${remote.host}`)
-    await actions.fillField(page, 'Rotate every … days', '366')
+    await actions.clickInMenu(page, remote.host, `Secret for ${remote.host}`)
+    await actions.fillField(page, 'Rotate every (days)', '366')
     await actions.waitForText(page, 'Enter a number from 1 to 365.')
-    await actions.fillField(page, 'Rotate every … days', '30')
+    await actions.fillField(page, 'Rotate every (days)', '30')
     await actions.clickInDialog(page, 'Save')
     await actions.waitForText(page, 'every 30 days')
   })
@@ -175,9 +175,9 @@ describe('federation in the browser', function () {
   it('deletes the identity on the other instance once they are peers', async () => {
     await page.goto(home.origin)
     await actions.openSettings(page, 'leave')
-    await actions.click(page, 'Choose instances')
+    await actions.click(page, 'Choose instances…')
     await page.getByRole('checkbox', { name: remote.host }).check()
-    await actions.clickInDialog(page, 'Delete identities')
+    await actions.clickInDialog(page, 'Delete accounts')
 
     await page.getByRole('dialog').getByText('Deleted.').waitFor()
 
@@ -191,10 +191,10 @@ describe('federation in the browser', function () {
     await actions.clickInDialog(page, 'Revoke')
     await peerState(page, remote).getByText('revoked', { exact: true }).waitFor()
 
-    await actions.clickInMenu(page, remote.host, `Forget ${remote.host}`)
-    await actions.clickInDialog(page, 'Forget')
+    await actions.clickInMenu(page, remote.host, `Remove ${remote.host} from the list`)
+    await actions.clickInDialog(page, 'Remove from list')
 
-    await actions.waitForText(page, /was forgotten\./)
+    await actions.waitForText(page, /removed from the list\./)
     await peerState(page, remote).waitFor({ state: 'detached' })
   })
 
@@ -211,7 +211,7 @@ describe('federation in the browser', function () {
 
     await tab.waitForURL('**/login')
 
-    await actions.waitForText(tab, 'Your account was deleted.')
+    await actions.waitForText(tab, 'Your account has been deleted.')
     await tab.getByRole('listitem').filter({ hasText: remote.host }).getByText('Deleted.').waitFor()
     const remoteCredentials = { username: `lena@${home.host}`, password: lena.password }
     expect((await postJson(remote, '/api/auth/login', remoteCredentials)).status).to.equal(401)
@@ -232,12 +232,12 @@ describe('federation in the browser', function () {
     await answered(postJson(remote, '/api/auth/register', { ...there, ...identity }), 201)
 
     await openConnectDialog(tab, remote, mona.password)
-    await actions.fillField(tab, `Your password at ${new URL(remote.origin).host}`, there.password)
+    await actions.fillField(tab, `Your password on ${new URL(remote.origin).host}`, there.password)
     await actions.clickInDialog(tab, 'Connect')
 
     await actions.waitForText(tab, /Connected to/)
     const row = tab.getByRole('listitem').filter({ hasText: remote.host })
-    await row.getByText('Has a password of its own').waitFor()
+    await row.getByText('Separate password').waitFor()
     expect((await postJson(remote, '/api/auth/login', there)).status).to.equal(401)
     await tab.context().close()
   })
@@ -248,7 +248,7 @@ describe('federation in the browser', function () {
 
     await actions.click(page, `Deny ${remote.host}`)
 
-    await actions.waitForText(page, /^Denied: /)
+    await actions.waitForText(page, /^Request from .* denied/)
     await page.getByRole('button', { name: `Deny ${remote.host}` }).waitFor({ state: 'detached' })
   })
 
@@ -269,7 +269,7 @@ async function connect(page: Page, instance: Instance, password: string): Promis
 async function openConnectDialog(page: Page, instance: Instance, password: string): Promise<void> {
   await actions.openSettings(page, 'instances')
   await page.getByRole('button', { name: 'Connect', exact: true }).click()
-  await actions.fillField(page, 'Address of the instance', instance.origin)
+  await actions.fillField(page, 'Instance address', instance.origin)
   await actions.fillField(page, 'Your password', password)
   await actions.clickInDialog(page, 'Connect')
 }

@@ -43,17 +43,17 @@ const executed = (page: Page) => page.evaluate('window.executed')
 type Target = { path: string; ready: string; showsNames?: boolean }
 
 const publicPages = (payload: string, index: number): [Target, ...Target[]] => [
-  { path: `/login?redirect=${encodeURIComponent(payload)}`, ready: 'I have an invite' },
-  { path: `/register?invite=invite${index}${'_'.repeat(15)}`, ready: 'You are invited:' },
-  { path: `/recover#${encodeURIComponent(payload)}`, ready: 'New password again' },
+  { path: `/login?redirect=${encodeURIComponent(payload)}`, ready: 'Use an invite' },
+  { path: `/register?invite=invite${index}${'_'.repeat(15)}`, ready: 'Your invite:' },
+  { path: `/recover#${encodeURIComponent(payload)}`, ready: 'Confirm new password' },
 ]
 const home: Target = { path: '/channels/@me', ready: 'Connected instances' }
 const lists: Target[] = [
   { path: '/admin/users', ready: `${payloads.length + 1} accounts`, showsNames: true },
-  { path: '/admin/invites', ready: '0 uses, no limit', showsNames: true },
+  { path: '/admin/invites', ready: 'Used 0 times, no limit', showsNames: true },
   { path: '/admin/federation', ready: 'Requests from other instances', showsNames: true },
-  { path: '/admin/audit', ready: 'Download (JSON lines)', showsNames: true },
-  { path: '/admin/settings', ready: 'Who gets an account' },
+  { path: '/admin/audit', ready: 'Download (JSON Lines)', showsNames: true },
+  { path: '/admin/settings', ready: 'Who can register' },
 ]
 
 /** An image that does not exist is asked for last: the browser has then reported what the page asks for. */
@@ -155,7 +155,7 @@ describe('script in what people, peers and operators wrote', function () {
       if (target.showsNames) for (const payload of payloads) expect(body, `${target.path} shows it`).to.include(payload)
     }
     for (const [index, payload] of payloads.entries()) {
-      await follow(page, { path: `/admin/users/${1000 + index}`, ready: 'Latest acts' })
+      await follow(page, { path: `/admin/users/${1000 + index}`, ready: 'Recent activity' })
       expect(await page.textContent('body'), 'the page of a user shows it').to.include(payload)
       await follow(page, { path: `/login?redirect=${encodeURIComponent(payload)}`, ready: home.ready })
     }

@@ -31,7 +31,7 @@ describe('the web app by keyboard, without motion, and on paper', function () {
     for (const [label, text] of [
       ['Username', 'hilda'],
       ['Password', password],
-      ['Password again', password],
+      ['Confirm password', password],
     ] as const) {
       await tabTo(page, label)
       await page.keyboard.type(text)
@@ -61,14 +61,14 @@ describe('the web app by keyboard, without motion, and on paper', function () {
       await page.keyboard.press('Tab')
       expect(await inDialog(), 'the focus stays in the dialog').to.equal(true)
     }
-    const shown = page.getByRole('switch', { name: 'Show me in searches' })
+    const shown = page.getByRole('switch', { name: 'Appear in search' })
     const before = await shown.getAttribute('aria-checked')
-    await tabTo(page, 'Show me in searches')
+    await tabTo(page, 'Appear in search')
     await page.keyboard.press('Space')
     expect(await shown.getAttribute('aria-checked')).to.not.equal(before)
     await tabTo(page, 'Save')
     await page.keyboard.press('Enter')
-    await actions.waitForText(page, 'Your profile was saved.')
+    await actions.waitForText(page, 'Profile saved.')
     expect(await focusedName(page)).to.equal('Edit profile')
 
     await tabTo(page, 'Your account')
@@ -114,7 +114,7 @@ describe('the web app by keyboard, without motion, and on paper', function () {
     const background = await styleOf('body', 'background-color')
     expect(await styleOf('.status-dot--on', 'background-color')).to.not.equal(background)
     await actions.click(page, 'Edit profile')
-    await page.getByRole('switch', { name: 'Show me in searches' }).click()
+    await page.getByRole('switch', { name: 'Appear in search' }).click()
     const track = (on: boolean) => styleOf(`.switch[aria-checked=${on}] .switch__track`, 'background-color')
     expect(await track(true)).to.not.equal(await track(false))
     await page.context().close()
@@ -143,7 +143,7 @@ describe('the web app by keyboard, without motion, and on paper', function () {
     await actions.click(page, 'New invite')
     await actions.fillField(page, 'Name', 'Choir')
     await actions.clickInDialog(page, 'Create invite')
-    const link = page.getByRole('textbox', { name: 'Link of Choir' })
+    const link = page.getByRole('textbox', { name: 'Link for Choir' })
     await link.waitFor()
     await page.emulateMedia({ media: 'print' })
     expect(await link.isVisible()).to.equal(false)

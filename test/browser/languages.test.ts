@@ -52,7 +52,7 @@ const publicPages: Target[] = [
       await page.getByRole('button', { name: say('Create account') }).waitFor()
     },
   },
-  { path: '/recover#1.x', ready: say('New password again') },
+  { path: '/recover#1.x', ready: say('Confirm new password') },
   { path: '/no-such-page', ready: say('Page not found') },
 ]
 
@@ -62,25 +62,25 @@ const accountPages: Target[] = [
   { path: '/settings/profile', ready: say('Edit profile') },
   { path: '/settings/profile', ready: say('Edit profile'), open: (page) => actions.click(page, say('Edit profile')) },
   { path: '/settings/security', ready: say('No passkeys yet.') },
-  { path: '/settings/sessions', ready: say('This page') },
-  { path: '/settings/instances', ready: say('No connected instances yet. Connect one to use this account there.') },
+  { path: '/settings/sessions', ready: say('This tab') },
+  { path: '/settings/instances', ready: say('No connected instances yet. Connect one to use your account there.') },
   { path: '/settings/data', ready: say('Download') },
   { path: '/settings/leave', ready: say('Delete account') },
   { path: '/settings/leave', ready: say('Delete account'), open: (page) => actions.click(page, say('Delete account')) },
-  { path: '/admin', ready: say('Registrations a day') },
+  { path: '/admin', ready: say('Registrations per day') },
   { path: '/admin/users', ready: '@bert' },
   {
     path: '/admin/users',
     ready: '@bert',
     open: async (page) => {
       await page.getByRole('link', { name: '@bert' }).click()
-      await page.getByRole('heading', { name: say('Latest acts') }).waitFor()
+      await page.getByRole('heading', { name: say('Recent activity') }).waitFor()
     },
   },
   { path: '/admin/invites', ready: 'Friends' },
   { path: '/admin/audit', ready: 'alice' },
   { path: '/admin/federation', ready: 'b.example' },
-  { path: '/admin/settings', ready: say('Who gets an account') },
+  { path: '/admin/settings', ready: say('Who can register') },
 ]
 
 describe('a language that is longer and runs from right to left', function () {

@@ -79,7 +79,7 @@ describe('names that people chose', function () {
     ['/admin/users', '14 accounts'],
     ['/admin/invites', '0 of 3 uses'],
     ['/admin/federation', 'p1.example'],
-    ['/admin/audit', 'Download (JSON lines)'],
+    ['/admin/audit', 'Download (JSON Lines)'],
   ] as const) {
     it(`stay inside their place on ${path}`, async () => {
       await page.goto(instance.origin + path)
@@ -111,7 +111,7 @@ describe('names that people chose', function () {
         `${name}\n${name}`,
       ])
       await page.goto(`${instance.origin}/channels/@me`)
-      await page.getByText('What to do next').waitFor()
+      await page.getByText('Next steps').waitFor()
       await expectNothingOverflows(kind)
 
       const initial = initials[kind as keyof typeof names]

@@ -67,12 +67,12 @@ describe('older browsers', function () {
     await actions.logIn(page, alice)
     await actions.waitForHomePage(page)
     await page.goto(`${instance.origin}/admin`)
-    await actions.waitForText(page, 'Registrations a day')
+    await actions.waitForText(page, 'Registrations per day')
     await page.goto(`${instance.origin}/admin/invites`)
     await actions.click(page, 'New invite')
     await actions.fillField(page, 'Name', 'Old friends')
     await actions.clickInDialog(page, 'Create invite')
-    await actions.clickInMenu(page, 'Old friends', 'Who used it: Old friends')
+    await actions.clickInMenu(page, 'Old friends', 'People who used Old friends')
     await actions.clickInDialog(page, 'Done')
     for (const path of ['/admin/users', '/admin/federation', '/admin/audit', '/admin/settings', '/settings/security']) {
       await page.goto(instance.origin + path)
@@ -88,7 +88,7 @@ describe('older browsers', function () {
   for (const name of newerOnes) {
     it(`that lack ${name} alone show the overview`, async () => {
       const { page, faults } = await openOverviewWithout([name])
-      await actions.waitForText(page, 'Registrations a day')
+      await actions.waitForText(page, 'Registrations per day')
 
       expect(faults).to.deep.equal([])
       await page.context().close()

@@ -34,7 +34,7 @@ describe('what other software does to the pages', function () {
     const page = await openPage('/login')
     await fillWithoutEvent(page, { username: 'filled_in', password: 'not the password' })
     await actions.click(page, 'Log in')
-    await actions.waitForText(page, 'Invalid username or password')
+    await actions.waitForText(page, 'Wrong username or password.')
 
     await fillWithoutEvent(page, { password })
     await actions.click(page, 'Log in')
@@ -46,7 +46,7 @@ describe('what other software does to the pages', function () {
   it('a password manager that fills in the registration without an event registers, and what is missing is still said', async () => {
     const page = await openPage('/register')
     await actions.click(page, 'Continue')
-    await actions.waitForText(page, 'Use 3 to 32 characters')
+    await actions.waitForText(page, 'Use 3 to 32 characters.')
     await fillWithoutEvent(page, { username: 'filled_anew', password })
     await actions.click(page, 'Continue')
     await page.locator('[name=confirmation]').and(page.locator('[aria-invalid=true]')).waitFor()

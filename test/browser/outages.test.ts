@@ -52,7 +52,7 @@ describe('outages in the browser', function () {
 
   after(() => resources.disposeAsync())
 
-  const lost = (page: Page) => page.locator('.toast').getByText('Connection lost, reconnecting…')
+  const lost = (page: Page) => page.locator('.toast').getByText('Connection lost. Reconnecting…')
   const connected = (page: Page) => page.getByRole('contentinfo').getByText('Connected', { exact: true }).waitFor()
   const name = (page: Page) => page.getByLabel(/^Display name/)
   const inDialog = (page: Page, text: string) => page.getByRole('dialog').getByText(text).waitFor()
@@ -92,9 +92,9 @@ describe('outages in the browser', function () {
     await page.context().setOffline(true)
     for (const socket of sockets) await socket.close()
     await lost(page).waitFor()
-    await inDialog(page, 'Connection lost, reconnecting…')
+    await inDialog(page, 'Connection lost. Reconnecting…')
     await actions.clickInDialog(page, 'Save')
-    await inDialog(page, 'This instance could not be reached.')
+    await inDialog(page, 'Couldn’t reach this instance.')
 
     isOnline = true
     await page.context().setOffline(false)
@@ -110,7 +110,7 @@ describe('outages in the browser', function () {
     await instance.stop()
     await lost(page).waitFor()
     await actions.clickInDialog(page, 'Save')
-    await inDialog(page, 'This instance could not be reached.')
+    await inDialog(page, 'Couldn’t reach this instance.')
     await instance.start()
 
     await lost(page).waitFor({ state: 'detached' })
@@ -146,7 +146,7 @@ describe('outages in the browser', function () {
       for (const answer of proxyAnswers) {
         proxy.answer = answer
         await page.reload()
-        await actions.waitForText(page, 'This instance gives no answer at the moment. Reconnecting…')
+        await actions.waitForText(page, 'This instance isn’t responding. Reconnecting…')
         expect(await page.evaluate(() => localStorage.getItem('service_token')))
           .to.equal(token)
           .and.be.a('string')
@@ -168,7 +168,7 @@ describe('outages in the browser', function () {
 
     await page.waitForURL('**/login')
     await actions.waitForText(page, 'Your session has ended. Please log in again.')
-    await actions.waitForText(page, 'What you were entering is kept: log in to go on with it.')
+    await actions.waitForText(page, 'Your unsaved changes are still here. Log in to continue.')
     expect(await page.getByRole('dialog').count()).to.equal(0)
     await actions.logIn(page, { username: 'grace', password })
     await page.getByRole('dialog', { name: 'Edit profile' }).waitFor()
@@ -186,7 +186,7 @@ describe('outages in the browser', function () {
     await page.getByLabel('Your username').fill('grace')
     await endSessions()
     await page.waitForURL('**/login?redirect=%2Fsettings%2Fleave')
-    await actions.waitForText(page, 'What you were entering was not saved.')
+    await actions.waitForText(page, 'Your unsaved changes were lost.')
 
     await actions.logIn(page, { username: 'grace', password })
     await page.getByRole('button', { name: 'Delete account' }).click()
@@ -195,7 +195,7 @@ describe('outages in the browser', function () {
     await connected(page)
     await endSessions()
     await actions.waitForText(page, 'Your session has ended. Please log in again.')
-    expect(await page.getByText('What you were entering').count()).to.equal(0)
+    expect(await page.getByText('Your unsaved changes').count()).to.equal(0)
     await page.context().close()
   })
 

@@ -35,19 +35,19 @@ describe('peers in the browser', function () {
   const row = (page: Page, peer: Instance) =>
     page.getByRole('region', { name: 'Peers' }).getByRole('listitem').filter({ hasText: peer.host })
   const ask = async (page: Page, peer: Instance) => {
-    await actions.fillField(page, 'Address of an instance', peer.origin)
+    await actions.fillField(page, 'Instance address', peer.origin)
     await actions.click(page, 'Send request')
   }
 
   it('refuses the address of the instance itself', async () => {
     await ask(askingPage, asking)
 
-    await actions.waitForText(askingPage, 'This is the origin of this instance itself')
+    await actions.waitForText(askingPage, 'That’s this instance.')
   })
 
   it('shows a denied request as rejected on both sides, with the reason, until each forgets it', async () => {
     await ask(askingPage, asked)
-    await row(askingPage, asked).getByText('awaiting approval').waitFor()
+    await row(askingPage, asked).getByText('waiting for approval').waitFor()
     await actions.click(askedPage, `Deny ${asking.host}`)
 
     await row(askedPage, asking).getByText('An admin of this instance denied the request.').waitFor()
@@ -58,8 +58,8 @@ describe('peers in the browser', function () {
       [askingPage, asked],
       [askedPage, asking],
     ] as const) {
-      await actions.clickInMenu(page, peer.host, `Forget ${peer.host}`)
-      await actions.clickInDialog(page, 'Forget')
+      await actions.clickInMenu(page, peer.host, `Remove ${peer.host} from the list`)
+      await actions.clickInDialog(page, 'Remove from list')
       await row(page, peer).waitFor({ state: 'detached' })
     }
   })
@@ -70,9 +70,9 @@ describe('peers in the browser', function () {
     await row(askingPage, asked).getByText('active', { exact: true }).waitFor()
     await asking.runSql("update peers set status = 'unreachable', next_attempt_at = now() + interval '1 hour'")
     await askingPage.reload()
-    await row(askingPage, asked).getByText('It does not answer.').waitFor()
+    await row(askingPage, asked).getByText('It isn’t responding.').waitFor()
 
-    await actions.clickInMenu(askingPage, asked.host, `Recheck ${asked.host}`)
+    await actions.clickInMenu(askingPage, asked.host, `Check ${asked.host} again`)
 
     await actions.waitForText(askingPage, /is active again\./)
     await row(askingPage, asked).getByText('active', { exact: true }).waitFor()
@@ -81,13 +81,13 @@ describe('peers in the browser', function () {
   it('says that another instance answers at the address of a peer, and resets it', async () => {
     await asking.runSql("update peers set status = 'needs_attention', reason = 'peer_reset_detected'")
     await askingPage.reload()
-    await row(askingPage, asked).getByText('Another instance answers at this address than before.').waitFor()
+    await row(askingPage, asked).getByText('A different instance now responds at this address.').waitFor()
 
     await actions.clickInMenu(askingPage, asked.host, `Reset ${asked.host}`)
-    await actions.waitForText(askingPage, 'This instance forgets the peering.')
+    await actions.waitForText(askingPage, 'This removes the peering.')
     await actions.clickInDialog(askingPage, 'Reset')
 
     await row(askingPage, asked).waitFor({ state: 'detached' })
-    await actions.waitForText(askingPage, /was reset\./)
+    await actions.waitForText(askingPage, /^Peering with .* reset\./)
   })
 })

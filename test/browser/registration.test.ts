@@ -48,15 +48,15 @@ describe('registration at an instance that is closed', function () {
 
   it('asks for the invite first, says why one does not work, and then shows the form', async () => {
     const page = await actions.openPage(browser, instance, '/login')
-    await actions.waitForText(page, 'New accounts need an invite.')
-    await page.getByRole('link', { name: 'I have an invite' }).click()
+    await actions.waitForText(page, 'You need an invite to create an account.')
+    await page.getByRole('link', { name: 'Use an invite' }).click()
     await page.getByLabel('Invite link').waitFor()
     expect(await page.getByLabel('Username').count()).to.equal(0)
     for (const [typed, said] of [
-      ['', 'Paste your invite link to continue.'],
+      ['', 'Enter an invite link to continue.'],
       [`${instance.origin}/register?invite=${tokens['Expired']}`, 'This invite has expired.'],
-      [tokens['Exhausted'] ?? '', 'This invite has been used up.'],
-      ['mistyped', 'No invite of this instance has this link'],
+      [tokens['Exhausted'] ?? '', 'This invite has already been used.'],
+      ['mistyped', 'This invite link isn’t valid.'],
     ] as const) {
       await actions.fillField(page, 'Invite link', typed)
       await actions.click(page, 'Continue')
@@ -64,7 +64,7 @@ describe('registration at an instance that is closed', function () {
     }
     await actions.fillField(page, 'Invite link', `${instance.origin}/register?invite=${invite}`)
     await actions.click(page, 'Continue')
-    await actions.waitForText(page, 'You are invited:')
+    await actions.waitForText(page, 'Your invite:')
     await actions.register(page, { username: 'grace', password })
     await page.context().close()
   })
@@ -79,22 +79,22 @@ describe('registration at an instance that is closed', function () {
 
     await setOpen(false)
     await actions.fillField(page, 'Username', 'hedy_2')
-    await actions.waitForText(page, 'New accounts need an invite.')
+    await actions.waitForText(page, 'You need an invite to create an account.')
     await actions.fillField(page, 'Invite link', invite)
     await actions.click(page, 'Continue')
-    await actions.waitForText(page, 'You are invited:')
+    await actions.waitForText(page, 'Your invite:')
     expect(await page.getByLabel('Username').inputValue()).to.equal('hedy_2')
 
     const answer = page.waitForResponse((response) => response.url().endsWith('check-username?username=alice'))
     await actions.fillField(page, 'Username', 'alice')
     expect((await answer).status()).to.equal(403)
-    await page.getByText('3 to 32 letters, digits or underscores.').waitFor()
+    await page.getByText('3 to 32 letters, numbers or underscores.').waitFor()
     expect(await page.getByLabel('Username').getAttribute('aria-invalid')).to.not.equal('true')
 
     await setOpen(true)
     await actions.fillField(page, 'Username', 'hedy_3')
     await actions.waitForText(page, 'hedy_3 is available.')
-    expect(await page.getByText('You are invited:').count()).to.equal(0)
+    expect(await page.getByText('Your invite:').count()).to.equal(0)
     await setOpen(false)
     await page.context().close()
   })

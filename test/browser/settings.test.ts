@@ -28,12 +28,12 @@ describe('the settings of an account in the browser', function () {
     await actions.waitForHomePage(page)
     await actions.click(page, 'Your account')
     await page.getByRole('link', { name: 'Password and security' }).click()
-    await page.getByRole('heading', { name: 'Second factor' }).waitFor()
+    await page.getByRole('heading', { name: 'Two-factor authentication' }).waitFor()
     const parts = page.getByRole('navigation', { name: 'Settings' })
     for (const [part, name, shown] of [
-      ['sessions', 'Sessions', 'Latest logins'],
+      ['sessions', 'Sessions', 'Login history'],
       ['data', 'Your data', 'Download your data'],
-      ['leave', 'Leave', 'Delete this account'],
+      ['leave', 'Delete account', 'Delete your account'],
     ] as const) {
       await parts.getByRole('link', { name }).click()
       await actions.waitForText(page, shown)

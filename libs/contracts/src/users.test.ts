@@ -35,7 +35,7 @@ describe('The body of a profile change', () => {
     expect(messageFor({ avatarColor: 'Mint' })).to.include('avatarColor must be one of')
     expect(['#00ffAA', null].map((accentColor) => messageFor({ accentColor }))).to.deep.equal([undefined, undefined])
     for (const accentColor of ['#00ffa', '#00ffaa0', '00ffaa', '#00ffag', '#00ffaa\n']) {
-      expect(messageFor({ accentColor }), accentColor).to.equal('accentColor must look like #rrggbb')
+      expect(messageFor({ accentColor }), accentColor).to.equal('accentColor must be a color like #rrggbb')
     }
   })
 })

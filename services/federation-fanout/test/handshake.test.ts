@@ -207,7 +207,7 @@ describe('offering to be peers', () => {
 
     expect(answer.status).to.equal(409)
     expect(answer.body).to.deep.equal({
-      error: 'The other instance refused',
+      error: 'The other instance rejected the request',
       answer: 'We know you',
       code: 'PEER_EXISTS_RESET_REQUIRED',
       statusCode: 409,

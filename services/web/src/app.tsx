@@ -28,8 +28,8 @@ function lazyPage<Props extends object>(load: () => Promise<ComponentType<Props>
 
 function UnavailablePage() {
   return (
-    <PageFrame user={null} title={t('Loading')}>
-      <Notice tone="warning" text="This page could not be loaded. Check your connection and try again.">
+    <PageFrame user={null} title={t('Loading…')}>
+      <Notice tone="warning" text="This page couldn’t load. Check your connection and try again.">
         <Button size="small" icon="refresh" text="Try again" onClick={() => location.reload()} />
       </Notice>
     </PageFrame>
@@ -66,7 +66,7 @@ function GuardedRoutes() {
     if (token && !user) void client.session.loadUser()
   }, [token, user])
 
-  const authLoading = <AuthFrame title={t('Loading')}>{null}</AuthFrame>
+  const authLoading = <AuthFrame title={t('Loading…')}>{null}</AuthFrame>
   if (isRecovery.test(pathname)) {
     return (
       <Suspense fallback={authLoading}>
@@ -91,10 +91,10 @@ function GuardedRoutes() {
 function LoadingPage({ user, reconnecting = false }: { user: User | null; reconnecting?: boolean }) {
   const { session } = useClient()
   return (
-    <PageFrame user={user} title={t('Loading')}>
+    <PageFrame user={user} title={t('Loading…')}>
       <div role="status">
         {reconnecting && (
-          <Notice tone="warning" text="This instance gives no answer at the moment. Reconnecting…">
+          <Notice tone="warning" text="This instance isn’t responding. Reconnecting…">
             <Button size="small" icon="refresh" text="Try again" onClick={() => void session.loadUser()} />
           </Notice>
         )}

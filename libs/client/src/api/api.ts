@@ -88,7 +88,7 @@ export function createApi(options: ApiOptions) {
   }
   const read = async (path: string, init: RequestInit, attempt: number): Promise<Response> => {
     // The token goes to no other origin.
-    if (!path.startsWith('/')) throw new TypeError('A path begins with /')
+    if (!path.startsWith('/')) throw new TypeError('A path must start with /')
     try {
       const headers = Object.fromEntries(new Headers(init.headers).entries())
       return (await perform(path, { ...init, headers })) as Response

@@ -51,8 +51,8 @@ export function createConnections(deps: SignInDeps & { session: Pick<Session, 'g
     connect: async (address: string, password: string, options: ConnectOptions = {}): Promise<RemoteInstance> => {
       const { user } = session.getSnapshot()
       const origin = originOfAddress(address, { allowHttp })
-      if (!origin || origin === homeApi.origin) throw new ApiError(400, 'Enter the address of another instance')
-      if (!user) throw new ApiError(401, 'Log in first')
+      if (!origin || origin === homeApi.origin) throw new ApiError(400, 'Enter the address of another instance.')
+      if (!user) throw new ApiError(401, 'Log in first.')
       const ended = sessionEnd.signal
       const cancelled = anySignal(ended, options.signal)
       const home = homeApiOf(user)
@@ -66,7 +66,7 @@ export function createConnections(deps: SignInDeps & { session: Pick<Session, 'g
       })
       const added = { origin, username }
       await changeReplicatedInstances((instances) => [...withoutOrigins(instances, [origin]), added]).catch(() =>
-        remotes.change(origin, { error: 'Connected, but your account could not be updated' }),
+        remotes.change(origin, { error: 'Connected, but we couldn’t update your account.' }),
       )
       ensurePeering(origin)
       return find(origin) ?? newRemote(origin, username)

@@ -76,7 +76,7 @@ export function createPasswordPropagation(deps: {
     /** Verifies the password at home first. Throws the API's errors. */
     resend: async (origin: string, password: string, options: CallOptions = {}): Promise<void> => {
       const remote = remotes.find(origin)
-      if (!remote?.token) throw new ApiError(400, 'Connect to this instance first')
+      if (!remote?.token) throw new ApiError(400, 'Connect to this instance first.')
       await deps.verifyPassword(password, options)
       await send(remote, password, options)
     },

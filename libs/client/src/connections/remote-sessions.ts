@@ -72,7 +72,7 @@ export function createRemoteSessions(deps: {
       onTokenRefused: (token) => {
         if (tokenFor(origin) !== token) return
         close(origin)
-        remotes.change(origin, { token: null, state: 'needs_password', error: 'The session there has ended' })
+        remotes.change(origin, { token: null, state: 'needs_password', error: 'Your session there has ended.' })
       },
     })
   /** Returns the username there. Throws the API's errors. */

@@ -29,7 +29,10 @@ export function newRemote(origin: string, username: string, part: Partial<Remote
 }
 
 export function stateAfter(error: unknown): Pick<RemoteInstance, 'state' | 'error'> {
-  return { state: findState(error), error: error instanceof Error ? error.message : 'Something went wrong' }
+  return {
+    state: findState(error),
+    error: error instanceof Error ? error.message : 'Something went wrong. Please try again.',
+  }
 }
 
 function findState(error: unknown): RemoteState {

@@ -63,7 +63,7 @@ export function createSignIns(deps: SignInDeps) {
         const identity = identityOf(user)
         const isHome = hostOf(origin) === identity.homeInstance
         const home = homeApiOf(user)
-        if (!home && !isHome) throw new ApiError(403, 'Connect your home instance first')
+        if (!home && !isHome) throw new ApiError(403, 'Connect to your home instance first.')
         const issued = home && !isHome ? await issue(home, origin, options) : null
         const { remotePassword, password: ofHome } = given
         const isOld = !issued || (given.isListed && !issued.provisioned)

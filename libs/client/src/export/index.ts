@@ -18,7 +18,7 @@ export async function exportData(
   let timer: unknown
   const extend = () => {
     clock.clearTimeout(timer)
-    timer = clock.setTimeout(() => stalled.abort(new DOMException('Nothing came in time', 'TimeoutError')), stallMs)
+    timer = clock.setTimeout(() => stalled.abort(new DOMException('The download timed out.', 'TimeoutError')), stallMs)
   }
   extend()
   try {

@@ -62,12 +62,12 @@ const sessionEnds: Readonly<Record<number, SessionEnd>> = {
   [closeCodes.accountDeletedAtHandshake]: deleted,
   [closeCodes.passwordReset]: {
     reason: 'password_reset',
-    message: 'Your password was reset. Log in with the new one.',
+    message: 'Your password was reset. Log in with your new password.',
   },
   [closeCodes.accountDeleted]: deleted,
   [closeCodes.accountSuspended]: {
     reason: 'account_suspended',
-    message: 'An administrator has suspended this account.',
+    message: 'This account has been suspended by an admin.',
   },
 }
 

@@ -14,7 +14,7 @@ export function ClientProvider({ client, children }: { client: Client; children?
 /** Throws without a ClientProvider. */
 export function useClient(): Client {
   const client = useContext(ClientContext)
-  if (!client) throw new Error('There is no ClientProvider above this component')
+  if (!client) throw new Error('useClient must be used inside a ClientProvider')
   return client
 }
 

@@ -15,9 +15,9 @@ const passwordMin = 6
 function findUsernameProblem(typed: string): string | null {
   const username = normalizeUsername(typed)
   if (username.length < limits.localUsernameMin || username.length > limits.localUsernameMax) {
-    return `Use ${limits.localUsernameMin} to ${limits.localUsernameMax} characters`
+    return `Use ${limits.localUsernameMin} to ${limits.localUsernameMax} characters.`
   }
-  return isLocalUsername(username) ? null : 'Use only letters a to z, digits and underscores'
+  return isLocalUsername(username) ? null : 'Use only letters, numbers and underscores.'
 }
 
 /** Spec: Client session behaviour, registration page. */
@@ -25,8 +25,8 @@ export function findRegistrationProblems(entry: RegistrationEntry): Registration
   const problems: RegistrationProblems = {}
   const username = findUsernameProblem(entry.username)
   if (username) problems.username = username
-  if (countCodePoints(entry.password) < passwordMin) problems.password = `Use at least ${passwordMin} characters`
-  if (entry.password !== entry.confirmation) problems.confirmation = 'The passwords do not match'
+  if (countCodePoints(entry.password) < passwordMin) problems.password = `Use at least ${passwordMin} characters.`
+  if (entry.password !== entry.confirmation) problems.confirmation = 'The passwords don’t match.'
   return problems
 }
 
@@ -60,7 +60,7 @@ export function createAvailabilityCheck(api: Pick<Api, 'checkUsername'>, clock =
       if (signal.aborted) return
       if (available) set({ status: 'available', username })
       else if (code === 'registration_closed') set({ status: 'closed', username })
-      else set({ status: 'unavailable', username, reason: reason ?? 'This username is not available' })
+      else set({ status: 'unavailable', username, reason: reason ?? 'That username isn’t available.' })
     } catch (error) {
       if (signal.aborted || isAborted(error)) return
       set({ status: 'failed', username, error: error as Error })

@@ -6,7 +6,7 @@ export const socketErrors = {
   invalid_json: 'Invalid JSON',
   unknown_message_type: 'Unknown message type',
   admin_required: 'Admin access required',
-  second_factor_setup_required: 'This instance demands a second factor of its admins: set one up first',
+  second_factor_setup_required: 'This instance requires two-factor authentication for admins: set it up first',
   unknown_topic: 'Unknown topic',
   token_revoked: 'Token has been revoked',
   service_unavailable: 'Service unavailable',

@@ -60,11 +60,11 @@ export function AvatarPicker({ name, color, src, onPick, onRemove }: AvatarPicke
 
   const open = async (file: File) => {
     setProblem(null)
-    if (file.size > limits.uploadBytes) return setProblem(t('This picture is larger than {maxSize}.', { maxSize }))
+    if (file.size > limits.uploadBytes) return setProblem(t('This image is larger than {maxSize}.', { maxSize }))
     try {
       setSelected(await createImageBitmap(file))
     } catch {
-      setProblem(t('This file could not be read as a picture.'))
+      setProblem(t('This file isn’t an image we can read.'))
     }
   }
   return (
@@ -73,8 +73,8 @@ export function AvatarPicker({ name, color, src, onPick, onRemove }: AvatarPicke
       <div className="avatar-picker__controls">
         <PicturePicker
           name="avatar-file"
-          label={t('Avatar picture')}
-          choose={src ? 'Change picture' : 'Choose picture'}
+          label={t('Avatar')}
+          choose={src ? 'Change image' : 'Choose image'}
           onRemove={src ? onRemove : null}
           onFile={(file) => void open(file)}
           hint={t('PNG, JPEG, WebP, GIF or AVIF, up to {maxSize}.', { maxSize })}
@@ -151,7 +151,7 @@ export function DisplayNameField({ username, ...field }: DisplayNameProps) {
       optional
       autoComplete="nickname"
       maxLength={limits.displayNameMax}
-      hint={t('If empty, others see {username}.', { username })}
+      hint={t('If you leave this empty, people see {username}.', { username })}
     />
   )
 }

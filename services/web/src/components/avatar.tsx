@@ -49,7 +49,7 @@ export function UserNames({ user }: { user: User }) {
         <UserName>{displayNameOf(user)}</UserName>
       </span>
       <span className="muted small">
-        <UserName>{user.isDeleted ? t('id {id}', { id: user.id }) : `@${user.username}`}</UserName>
+        <UserName>{user.isDeleted ? t('ID {id}', { id: user.id }) : `@${user.username}`}</UserName>
       </span>
     </span>
   )

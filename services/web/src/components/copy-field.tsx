@@ -19,7 +19,7 @@ export function CopyButton({ text, label, ...button }: CopyButtonProps) {
         {copied ? t('Copied') : t('Copy')}
       </Button>
       <span className="visually-hidden" role="status">
-        {copied ? t('Copied to the clipboard') : ''}
+        {copied ? t('Copied to clipboard') : ''}
       </span>
     </>
   )

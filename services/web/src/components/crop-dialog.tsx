@@ -34,8 +34,8 @@ export function CropDialog({ picture, onCrop, onClose }: Props) {
   return (
     <Dialog
       dialog="CropDialog"
-      title={t('Crop picture')}
-      submit={t('Use this picture')}
+      title={t('Crop image')}
+      submit={t('Use this image')}
       focus="submit"
       onSubmit={crop}
       onClose={onClose}
@@ -47,7 +47,7 @@ export function CropDialog({ picture, onCrop, onClose }: Props) {
         height={outputSide}
         tabIndex={0}
         role="application"
-        aria-label={t('Picture. Use the arrow keys to move it.')}
+        aria-label={t('Image. Use the arrow keys to move it.')}
         onPointerDown={(event) => event.currentTarget.setPointerCapture(event.pointerId)}
         onPointerMove={drag}
         onKeyDown={moveByKey}
@@ -68,7 +68,7 @@ export function CropDialog({ picture, onCrop, onClose }: Props) {
           }}
         />
       </label>
-      <p className="small muted">{t('Drag the picture, or use the arrow keys.')}</p>
+      <p className="small muted">{t('Drag the image or use the arrow keys.')}</p>
     </Dialog>
   )
 }

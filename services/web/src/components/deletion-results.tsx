@@ -7,11 +7,11 @@ import { Notice } from './status.tsx'
 import { type Text, t, translate } from '../language/language.ts'
 
 const reasons: Readonly<Record<string, Text>> = {
-  no_active_peer: 'This instance is not a peer of your home instance.',
+  no_active_peer: 'Not a peer of your home instance.',
   owns_spaces: 'You own spaces there. Transfer or delete them first:',
-  not_connected: 'Not deleted there, as it was not connected. An admin of that instance can delete the account.',
-  timeout: 'It did not answer in time.',
-  unreachable: 'It could not be reached.',
+  not_connected: 'Not deleted, because you weren’t connected. Ask an admin of that instance to delete your account.',
+  timeout: 'No response in time.',
+  unreachable: 'Couldn’t be reached.',
 }
 
 export function DeletionResults({ results }: { results: IdentityDeletions }) {
@@ -36,7 +36,7 @@ function Outcome({ result }: { result: IdentityDeletion }) {
   return (
     <>
       {reason ? t(reason) : translate(result.error)} <UserName>{spaces.map((space) => space.name).join(', ')}</UserName>
-      {result.order && t('Your instance goes on asking for 30 days.')}
+      {result.order && t('Your instance will keep trying for 30 days.')}
     </>
   )
 }

@@ -100,7 +100,7 @@ export function Dialog(props: Props) {
         {children}
         <div className="dialog__actions">
           {mutation && (
-            <MutationError mutation={mutation} note={isConnectionLost && t('Connection lost, reconnecting…')} />
+            <MutationError mutation={mutation} note={isConnectionLost && t('Connection lost. Reconnecting…')} />
           )}
           <div className="dialog__buttons">
             <Button className="dialog__close" onClick={close} disabled={locked}>
@@ -122,8 +122,8 @@ export function Dialog(props: Props) {
       {isAsking && (
         <Dialog
           dialog="DiscardDialog"
-          title={t('Discard your changes?')}
-          text="What you entered here is not saved."
+          title={t('Discard unsaved changes?')}
+          text="Your changes haven’t been saved."
           submit={t('Discard')}
           dangerous
           closeLabel={t('Keep editing')}

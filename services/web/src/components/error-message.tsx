@@ -11,7 +11,11 @@ import { Notice } from './status.tsx'
 /** Takes its space without an error too, so that the layout does not shift. `note`: shown while there is no error. */
 export function MutationError({ mutation, note }: { mutation: Mutation; note?: string | false }) {
   const waiting = mutation.waitSeconds > 0
-  const text = waiting ? t('Too many attempts. Wait a moment.') : mutation.error ? formatError(mutation.error) : note
+  const text = waiting
+    ? t('Too many attempts. Try again in a moment.')
+    : mutation.error
+      ? formatError(mutation.error)
+      : note
   const tone = waiting || !mutation.error ? 'wait' : 'error'
   return (
     <div className={`form-message form-message--${tone}`} role="alert">
@@ -70,21 +74,21 @@ export function QueryError({ query: { error, refetch } }: { query: Query }) {
 export function formatError(error: Error): string {
   if (error instanceof NetworkFailure) {
     const host = new URL(error.origin, location.origin).host
-    const who = host === location.host ? t('This instance') : host
+    const who = host === location.host ? t('this instance') : host
     return error.timedOut
-      ? t('{who} took too long to answer. Try again.', { who })
-      : t('{who} could not be reached. Check your connection and try again.', { who })
+      ? t('No response from {who} in time. Try again.', { who })
+      : t('Couldn’t reach {who}. Check your connection and try again.', { who })
   }
   if (error instanceof ApiError)
     return error.status === 503 && error.fields['code'] !== 'remote_unreachable'
-      ? t('The instance is busy. Try again in a moment.')
+      ? t('This instance is busy. Try again in a moment.')
       : translateRefusal(error)
   if (error instanceof PasskeyFailure) return describePasskeyFailure(error)
-  return t('Something went wrong. Try again.')
+  return t('Something went wrong. Please try again.')
 }
 
 function describePasskeyFailure({ reason, host }: PasskeyFailure): string {
-  if (reason === 'exists') return t('This device has a passkey of your account already.')
+  if (reason === 'exists') return t('This device already has a passkey for your account.')
   if (reason === 'other_address') return t('Passkeys of this instance work only at {host}.', { host })
-  return t('Your browser gave no passkey. Try again.')
+  return t('The passkey request was canceled or didn’t work. Try again.')
 }

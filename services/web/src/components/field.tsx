@@ -207,7 +207,7 @@ export function Field(props: FieldProps) {
 }
 
 export function CodeField(props: Partial<FieldProps> & ReturnType<typeof useText>) {
-  return <Field verbatim label={t('Code')} name="code" autoComplete="one-time-code" {...props} />
+  return <Field verbatim label={t('Authentication code')} name="code" autoComplete="one-time-code" {...props} />
 }
 
 export function PasswordField(props: FieldProps) {

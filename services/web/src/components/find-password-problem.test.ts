@@ -10,6 +10,6 @@ describe('findPasswordProblem', () => {
 
   it('counts the maximum in bytes, since bcrypt reads no further', () => {
     expect(findPasswordProblem('a'.repeat(72))).to.equal(null)
-    expect(findPasswordProblem('é'.repeat(37))).to.match(/at most 72 bytes/)
+    expect(findPasswordProblem('é'.repeat(37))).to.match(/at most 72 characters/)
   })
 })

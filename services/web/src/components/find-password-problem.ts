@@ -6,6 +6,9 @@ export function findPasswordProblem(password: string): string | null {
   if (countCodePoints(password) < limits.passwordMinCodePoints) {
     return t('Use at least {count} characters.', { count: limits.passwordMinCodePoints })
   }
-  if (!fitsHash(password)) return t('Use at most {count} bytes; this is longer.', { count: limits.passwordMaxBytes })
+  if (!fitsHash(password))
+    return t('This password is too long. Use at most {count} characters, or fewer with emoji or accented letters.', {
+      count: limits.passwordMaxBytes,
+    })
   return null
 }

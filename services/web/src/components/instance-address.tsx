@@ -17,7 +17,7 @@ export function AddressField(field: Props) {
       verbatim
       placeholder="chat.example"
       inputMode="url"
-      problem={parseInstanceAddress(field.value) ? null : t('Enter the address of an instance, like chat.example.')}
+      problem={parseInstanceAddress(field.value) ? null : t('Enter an instance address, such as chat.example.')}
     />
   )
 }

@@ -14,16 +14,16 @@ export function useNewPassword(mutation: Mutation) {
         label={t('New password')}
         name="new-password"
         autoComplete="new-password"
-        hint={t('{count} characters or more.', { count: limits.passwordMinCodePoints })}
+        hint={t('At least {count} characters.', { count: limits.passwordMinCodePoints })}
         {...password}
         problem={findPasswordProblem(password.value)}
       />
       <PasswordField
-        label={t('New password again')}
+        label={t('Confirm new password')}
         name="new-password-again"
         autoComplete="new-password"
         {...again}
-        problem={isRepeated ? null : t('The passwords do not match.')}
+        problem={isRepeated ? null : t('The passwords don’t match.')}
         good={again.value && isRepeated ? t('The passwords match.') : null}
       />
     </>

@@ -35,8 +35,8 @@ const connectionStates: Record<LiveState['phase'] | 'crowdedOut', Text> = {
   off: 'Offline',
   connecting: 'Connecting…',
   ready: 'Connected',
-  waiting: 'Connection lost, reconnecting…',
-  crowdedOut: 'Connected in too many other windows. Reload this page to connect here.',
+  waiting: 'Connection lost. Reconnecting…',
+  crowdedOut: 'Gatehouse is open in too many windows. Reload this page to use it here.',
 }
 
 export function PageFrame({ user, title, children }: { user: User | null; title: string; children: ReactNode }) {
@@ -56,10 +56,10 @@ export function PageFrame({ user, title, children }: { user: User | null; title:
           <Link href={routes.home} className="header__home">
             <Wordmark />
           </Link>
-          <nav className="header__nav" aria-label={t('Pages')}>
+          <nav className="header__nav" aria-label={t('Main')}>
             <NavLink href={routes.home} current={pathname.startsWith('/channels')} text="Home" />
             <NavLink href="/settings" current={pathname.startsWith('/settings')} text="Settings" />
-            {user?.isAdmin && <NavLink href="/admin" current={pathname.startsWith('/admin')} text="Administration" />}
+            {user?.isAdmin && <NavLink href="/admin" current={pathname.startsWith('/admin')} text="Admin" />}
           </nav>
           <div className="header__actions">
             <ThemeToggle />
@@ -117,10 +117,10 @@ function AccountMenu({ user }: { user: User }) {
 
 /** Said on every page of the account. The page that made the change says the same. */
 const changes: Record<Exclude<SecurityNotice['what'], 'second_factor_blocked'>, Text> = {
-  second_factor_on: 'The second factor is on.',
-  second_factor_off: 'The second factor is off.',
-  passkey_added: 'The passkey was added.',
-  passkey_removed: 'The passkey was removed.',
+  second_factor_on: 'Two-factor authentication is on.',
+  second_factor_off: 'Two-factor authentication is off.',
+  passkey_added: 'Passkey added.',
+  passkey_removed: 'Passkey removed.',
 }
 
 /** Contract: 3, Second factor, Passkeys. */
@@ -142,7 +142,7 @@ function SecurityNotices({ userId }: { userId: string }) {
       {blocked?.userId === userId && (
         <Notice
           tone="warning"
-          text="Wrong codes were entered ten times by {date}, with your password. If it was not you, somebody knows your password: change it."
+          text="Someone entered your password and then ten wrong authentication codes ({date}). If this wasn’t you, change your password now."
           values={{ date: formatDateTime(blocked.at) }}
         />
       )}

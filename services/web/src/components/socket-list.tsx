@@ -17,18 +17,18 @@ export function SocketList({ answer, ownSessionId = null }: Props) {
         {[...answer.sockets].sort(ownFirst).map((socket) => (
           <li key={socket.sessionId} className="split-row">
             <span>
-              <strong title={socket.userAgent}>{describeUserAgent(socket.userAgent) ?? t('Another app')}</strong>{' '}
-              {socket.sessionId === ownSessionId && <Badge tone="good">{t('This page')}</Badge>}
+              <strong title={socket.userAgent}>{describeUserAgent(socket.userAgent) ?? t('Unknown app')}</strong>{' '}
+              {socket.sessionId === ownSessionId && <Badge tone="good">{t('This tab')}</Badge>}
             </span>
             <span className="small muted">
-              {socket.network} · {t('since {time}', { time: formatDateTime(socket.connectedAt) })}
+              {socket.network} · {t('connected {time}', { time: formatDateTime(socket.connectedAt) })}
             </span>
           </li>
         ))}
       </ul>
       {answer.incomplete && (
         <p className="small muted" role="status">
-          {t('A part of the instance did not answer in time. There may be more.')}
+          {t('This list may be incomplete because part of the instance didn’t respond in time.')}
         </p>
       )}
     </>

@@ -57,7 +57,7 @@ export function EmptyState({ icon, children }: { icon: IconName; children: React
 
 export function Skeleton({ rows = 4, of = 'row' }: { rows?: number; of?: 'row' | 'card' }) {
   return (
-    <div className={of === 'row' ? 'stack' : 'stack stack--loose'} role="status" aria-label={t('Loading')}>
+    <div className={of === 'row' ? 'stack' : 'stack stack--loose'} role="status" aria-label={t('Loading…')}>
       {Array.from({ length: rows }, (_, row) => (
         <span key={row} className={`skeleton skeleton--${of}`} />
       ))}
@@ -82,7 +82,7 @@ export function Toaster({ children }: { children: ReactNode }) {
         {isLost && (
           <p className="toast__message toast__message--lost" aria-hidden="true">
             <Icon name="refresh" />
-            {t('Connection lost, reconnecting…')}
+            {t('Connection lost. Reconnecting…')}
           </p>
         )}
         {message && (

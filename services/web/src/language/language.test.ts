@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import ts from 'typescript'
 import { findRegistrationProblems } from '@gatehouse/client/registration'
+import english from './english.json' with { type: 'json' }
 import german from './german.json' with { type: 'json' }
 import { findLanguage, t } from './language.ts'
 
@@ -30,6 +31,14 @@ describe('The languages of the web app', () => {
     for (const [english, text] of Object.entries(german.texts)) expect(places(text), english).to.equal(places(english))
   })
 
+  it('end what they say of a refusal as a sentence', () => {
+    const texts = [german, english].flatMap(({ answers, refusals }) =>
+      [answers, refusals].flatMap(Object.values<string>),
+    )
+
+    expect(texts.filter((text) => !/[.…]$/.test(text))).to.deep.equal([])
+  })
+
   it('come from the catalogue everywhere: no component has a text of its own', () => {
     expect(sources.flatMap(findBareTexts)).to.deep.equal([])
   })
@@ -52,7 +61,8 @@ describe('The languages of the web app', () => {
       for (const problem of Object.values(findRegistrationProblems(entry))) said.add(problem)
     }
 
-    expect(Object.keys(german.answers).filter((text) => !said.has(text))).to.deep.equal([])
+    for (const { answers } of [german, english])
+      expect(Object.keys(answers).filter((text) => !said.has(text))).to.deep.equal([])
   })
 })
 

@@ -4,11 +4,15 @@ import { limitMarks } from '@gatehouse/contracts/constants'
 import { recall, remember } from '../browser-storage.ts'
 
 /** `texts`: the app's. `answers`: the client library's. `refusals`: the server's, by their codes. */
-const loadGerman = async () => (await import('./german.json', { with: { type: 'json' } })).default
-type German = Awaited<ReturnType<typeof loadGerman>>
+const loadGerman = async () => complete((await import('./german.json', { with: { type: 'json' } })).default)
+/** The app's texts are English already. Those of the server are written for programs. */
+const loadEnglish = async () => complete((await import('./english.json', { with: { type: 'json' } })).default)
 
-/** A text of the app, in English. One that the catalogue lacks is a type error. */
-export type Text = keyof German['texts']
+/** A refusal that a catalogue lacks is a type error. */
+const complete = <C extends { refusals: Readonly<Record<RefusalCode, string>> }>(catalogue: C): C => catalogue
+
+/** A text of the app, in English. One that the German catalogue lacks is a type error. */
+export type Text = keyof Awaited<ReturnType<typeof loadGerman>>['texts']
 export type Values = Readonly<Record<string, string | number>>
 
 export const languages = { en: 'English', de: 'Deutsch' }
@@ -33,17 +37,33 @@ export async function chooseLanguage(language: Language): Promise<void> {
   await loadLanguage(language)
 }
 
-/** By default the one chosen before, else the browser's. */
+/** By default the one chosen before, else the browser's. English is shown at once: only its refusals are loaded. */
 export async function loadLanguage(
   language = findLanguage([recall(storageKey) ?? '', ...navigator.languages]),
 ): Promise<void> {
-  const german = language === 'de' ? await loadGerman() : null
-  catalogue = german ? { ...german.texts, ...german.answers } : {}
-  // A refusal that the catalogue lacks is a type error.
-  refusalTexts = (german?.refusals satisfies Readonly<Record<RefusalCode, string>> | undefined) ?? {}
+  if (language === 'de') return show(language, await loadGerman())
+  show(language, noTexts)
+  const english = await loadEnglish()
+  if (current === language) apply(english)
+}
+
+type Catalogue = {
+  texts: Readonly<Record<string, string>>
+  answers: Readonly<Record<string, string>>
+  refusals: Partial<Record<RefusalCode, string>>
+}
+const noTexts: Catalogue & { direction: string } = { direction: 'ltr', texts: {}, answers: {}, refusals: {} }
+
+function apply({ texts, answers, refusals }: Catalogue): void {
+  catalogue = { ...texts, ...answers }
+  refusalTexts = refusals
+}
+
+function show(language: Language, { direction, ...texts }: Catalogue & { direction: string }): void {
+  apply(texts)
   current = language
   document.documentElement.lang = language
-  document.documentElement.dir = german?.direction ?? 'ltr'
+  document.documentElement.dir = direction
   for (const listener of [...listeners]) listener()
 }
 
@@ -75,5 +95,5 @@ export const translate = (text: string): string => catalogue[text] ?? text
 export function translateRefusal({ fields, message }: Pick<ApiError, 'fields' | 'message'>): string {
   const text = refusalTexts[fields['code'] as RefusalCode] ?? translate(message)
   const said = fields[fields['code'] === 'account_suspended' ? 'reason' : 'answer']
-  return typeof said === 'string' ? `${text}: ${formatName(said)}` : text
+  return typeof said === 'string' ? `${text.replace(/\.$/, '')}: ${formatName(said)}` : text
 }

@@ -39,7 +39,7 @@ function FailedPage() {
         <div className="button-row">
           <Button variant="primary" text="Reload" onClick={() => location.reload()} />
           <a className="button button--outline" href="/">
-            {t('Go to the start page')}
+            {t('Go to the home page')}
           </a>
           {client.session.getSnapshot().token && <Button text="Log out" onClick={logOut} />}
         </div>

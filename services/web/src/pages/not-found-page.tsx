@@ -7,10 +7,10 @@ import { t } from '../language/language.ts'
 export function NotFoundPage() {
   const { user } = useStore(useClient().session)
   const title = t('Page not found')
-  const text = t('There is no page at this address. Check the link, or go to the start page.')
+  const text = t('There’s no page at this address. Check the link or go to the home page.')
   const link = (
     <Link href="/" className="button button--primary">
-      {t('Go to the start page')}
+      {t('Go to the home page')}
     </Link>
   )
   if (!user) {

@@ -36,11 +36,11 @@ export function AdminPage({ user, section = 'overview', id }: Props) {
   if (!name || !show || (id && !pagesBelow.has(section))) return <NotFoundPage />
   return (
     <PageFrame user={user} title={id && section === 'users' ? t('User') : t(name)}>
-      <h1>{t('Administration')}</h1>
+      <h1>{t('Admin')}</h1>
       <SecondFactorDemand user={user} isDemanded={isDemanded} />
       {!isDemanded && (
         <>
-          <nav ref={tabs} className="tabs" aria-label={t('Administration')}>
+          <nav ref={tabs} className="tabs" aria-label={t('Admin')}>
             {sections.map(([key, label]) => (
               <NavLink key={key} href={`/admin/${key}`} current={key === section} text={label} />
             ))}

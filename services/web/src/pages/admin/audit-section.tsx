@@ -14,19 +14,19 @@ const pageSize = 50
 const downloadMax = 10_000
 
 const listFilters = (): readonly Filter[] => [
-  { name: 'subject', label: 'About whom', type: 'text', placeholder: 'Username or id' },
-  { name: 'actor', label: 'By whom', type: 'text', placeholder: 'Username, id or operator' },
+  { name: 'subject', label: 'Subject', type: 'text', placeholder: 'Username or ID' },
+  { name: 'actor', label: 'Done by', type: 'text', placeholder: 'Username, ID or operator' },
   {
     name: 'action',
-    label: 'What',
+    label: 'Action',
     type: 'select',
     options: {
-      '': t('Everything'),
+      '': t('All actions'),
       ...Object.fromEntries(auditActions.map((action) => [action, formatAction(action)])),
     },
   },
   { name: 'after', label: 'From', type: 'date' },
-  { name: 'before', label: 'Until', type: 'date' },
+  { name: 'before', label: 'To', type: 'date' },
 ]
 
 /** Contract: 5, audit. */
@@ -67,13 +67,13 @@ export function AuditSection() {
       filters={listFilters()}
       fetchPage={fetchPage}
       watched="any"
-      empty={(asked) => (Object.keys(asked).length > 0 ? t('No entries match.') : t('No entries yet.'))}
+      empty={(asked) => (Object.keys(asked).length > 0 ? t('No entries found.') : t('No entries yet.'))}
       toolbar={({ items, query }) =>
         items.length > 0 && (
           <MutationButton
             mutation={download}
             size="small"
-            text="Download (JSON lines)"
+            text="Download (JSON Lines)"
             onClick={() => void download.run((...context) => save(query, ...context))}
           />
         )

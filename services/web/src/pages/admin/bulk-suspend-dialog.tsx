@@ -43,7 +43,7 @@ export function BulkSuspendDialog({ title, listUsers, onClose, onDone }: Props) 
   const suspend: Work<Outcome> = async (signal, client) => {
     const users = await listUsers(signal, client)
     const isSuspended = ({ suspendedAt }: User) => suspendedAt != null
-    const before = users.filter(isSuspended).map((user) => ({ user, reason: t('Was suspended already') }))
+    const before = users.filter(isSuspended).map((user) => ({ user, reason: t('Already suspended') }))
     const active = users.filter((user) => !isSuspended(user))
     const { changed, left } = await actOnEach(active, ({ id }) =>
       client.call('suspendUser', { params: { id }, body: { reason: reason.value }, signal }),
@@ -69,7 +69,7 @@ export function BulkSuspendDialog({ title, listUsers, onClose, onDone }: Props) 
       >
         <Notice
           tone={changed.length > 0 ? 'good' : 'warning'}
-          text={undone ? 'Unsuspended accounts: {count}' : 'Suspended accounts: {count}'}
+          text={undone ? 'Unsuspended: {count}' : 'Suspended: {count}'}
           values={{ count: formatNumber(changed.length) }}
         />
         <ul className="list">
@@ -87,7 +87,7 @@ export function BulkSuspendDialog({ title, listUsers, onClose, onDone }: Props) 
     <ConfirmDialog
       dialog="BulkSuspendDialog"
       title={title}
-      text="This logs the users out everywhere and refuses their logins until you end it. Peers at which they have accounts are told, and do the same. Nothing is deleted."
+      text="This logs them out everywhere and blocks their logins until you unsuspend them. Peers where they have accounts are notified and do the same. Nothing is deleted."
       submit={t('Suspend')}
       dangerous
       act={suspend}

@@ -25,7 +25,7 @@ const listFilters = (): readonly Filter[] => [
     type: 'select',
     options: {
       '': t('All'),
-      trouble: t('in trouble'),
+      trouble: t('with problems'),
       ...Object.fromEntries(Object.entries(peerStates).map(([status, { label }]) => [status, t(label)])),
     },
   },
@@ -53,11 +53,11 @@ export function FederationSection() {
       <QueryError query={waiting} />
       {waiting.data && <ApprovalRequests requests={waiting.data.requests} onDecided={waiting.refetch} />}
       <Card
-        title={t('Become peers')}
-        text="Peers trust each other: they check passwords with each other and delete identities on request."
+        title={t('Add a peer')}
+        text="Peers are instances that trust each other: they verify each other’s users and delete accounts when asked to."
         action={
           <Link href="/admin/federation/orders" className="small">
-            {t('Deletions that wait for other instances')}
+            {t('Pending deletions on other instances')}
           </Link>
         }
       >
@@ -71,8 +71,8 @@ export function FederationSection() {
         icon="link"
         empty={(asked) =>
           Object.keys(asked).length > 0
-            ? t('No peers match.')
-            : t('No peers yet. Enter the address of an instance to send it a request.')
+            ? t('No peers found.')
+            : t('No peers yet. Enter an instance’s address to send it a request.')
         }
       >
         {(peer, refetch) => <PeerRow key={peer.id} peer={peer} onChanged={refetch} />}
@@ -88,7 +88,7 @@ function PeerForm({ onSent }: { onSent: () => void }) {
     const body = { remoteOrigin: parseInstanceAddress(address.value) ?? '' }
     const done = await mutation.run(
       (_, client) => client.call('initiatePeer', { body }),
-      ({ peer }) => (peer.status === 'active' ? t('The instances are now peers.') : t('Request sent.')),
+      ({ peer }) => (peer.status === 'active' ? t('You’re now peers.') : t('Request sent.')),
     )
     onSent()
     if (done) address.onText('')
@@ -96,7 +96,7 @@ function PeerForm({ onSent }: { onSent: () => void }) {
   }
   return (
     <Form className="peer-form" onSubmit={submit}>
-      <AddressField label={t('Address of an instance')} name="peer-address" {...address} />
+      <AddressField label={t('Instance address')} name="peer-address" {...address} />
       <SubmitButton mutation={mutation} text="Send request" />
       {(mutation.error || mutation.waitSeconds > 0) && <MutationError mutation={mutation} />}
     </Form>
@@ -104,8 +104,16 @@ function PeerForm({ onSent }: { onSent: () => void }) {
 }
 
 const directions = [
-  ['inbound', 'Requests from other instances', 'They ask to become peers. Approve only those that you trust.'],
-  ['outbound', 'Requests from your users', 'Users have accounts on these instances. Approve to offer them a peering.'],
+  [
+    'inbound',
+    'Requests from other instances',
+    'These instances want to become peers. Only approve instances you trust.',
+  ],
+  [
+    'outbound',
+    'Requests from your users',
+    'Your users have accounts on these instances. Approve to send a peering request.',
+  ],
 ] as const
 
 function ApprovalRequests({ requests, onDecided }: { requests: ApprovalRequest[]; onDecided: () => void }) {
@@ -152,7 +160,7 @@ function RequestRow({ request, onDecided }: { request: ApprovalRequest; onDecide
           values={{ host }}
           variant="primary"
           busy={mutation.busy}
-          onClick={() => void decide('approve', t('Approved: the peering with {host} starts.', { host }))}
+          onClick={() => void decide('approve', t('Request from {host} approved.', { host }))}
         />
         <Button
           size="small"
@@ -160,7 +168,7 @@ function RequestRow({ request, onDecided }: { request: ApprovalRequest; onDecide
           fullText="Deny {host}"
           values={{ host }}
           disabled={mutation.busy}
-          onClick={() => void decide('deny', t('Denied: {host}.', { host }))}
+          onClick={() => void decide('deny', t('Request from {host} denied.', { host }))}
         />
       </div>
     </li>
@@ -178,12 +186,12 @@ export function OpenOrders() {
         {t('Users and admins ordered these deletions. An instance that does not answer is asked for 30 days.')}
       </p>
       <AdminList
-        title={t('Deletions that wait for other instances')}
+        title={t('Pending deletions on other instances')}
         fetchPage={async (query, signal, client) => {
           const { orders, nextCursor } = await client.call('listOpenOrders', { query: { limit: 50, ...query }, signal })
           return { items: orders, nextCursor }
         }}
-        empty={() => t('None waits.')}
+        empty={() => t('No pending deletions.')}
         icon="check"
       >
         {({ id, origin, userId, state, attempts, givenAt, error }) => (
@@ -194,7 +202,7 @@ export function OpenOrders() {
               </h3>
               <p className="small muted">
                 <Phrase
-                  text="user {userId} · ordered {given} · attempts: {attempts}"
+                  text="user {userId} · requested {given} · attempts: {attempts}"
                   values={{
                     userId: <Link href={`/admin/users/${userId}`}>{userId}</Link>,
                     given: <RelativeTime at={givenAt} />,

@@ -13,12 +13,12 @@ describe('formatAuditEntry', () => {
     const peer = { action: 'peer.revoked', targetId: '5', detail: { origin: 'https://b.example' } }
 
     expect(formatAuditEntry(invite)).to.deep.equal({
-      text: '{actor} created the invite {target}',
+      text: '{actor} created invite {target}',
       target: 'Friends',
-      details: 'Uses: 3, Expires: never',
+      details: 'Maximum uses: 3, Expires: never',
     })
     expect(formatAuditEntry(peer)).to.deep.equal({
-      text: '{actor} revoked the peer {target}',
+      text: '{actor} ended the peering with {target}',
       target: 'b.example',
       details: '',
     })
@@ -30,7 +30,7 @@ describe('formatAuditEntry', () => {
     const { details } = formatAuditEntry({ action: 'settings.changed', targetId: null, detail })
 
     expect(details).to.equal(
-      'New accounts: invite only, From other instances: allowed, Accept peering requests automatically: no, Uses: no limit',
+      'New accounts: invite only, From other instances: allowed, Accept peering requests automatically: no, Maximum uses: no limit',
     )
   })
 

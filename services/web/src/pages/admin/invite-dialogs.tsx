@@ -24,17 +24,17 @@ function useInviteLimits(initial: Limits) {
   const uses = useText(shown.maxUses)
   const expiry = useText(shown.expiresAt)
   const typed = uses.value.trim()
-  const problem = typed !== '' && !/^[1-9]\d{0,8}$/.test(typed) ? t('Enter a whole number, 1 or more.') : null
+  const problem = typed !== '' && !/^[1-9]\d{0,8}$/.test(typed) ? t('Enter a whole number of 1 or more.') : null
   const fields = (
     <>
       <Field
-        label={t('Uses')}
+        label={t('Maximum uses')}
         name="max-uses"
         optional
         inputMode="numeric"
         {...uses}
         problem={problem}
-        hint={t('Empty: no limit.')}
+        hint={t('Leave empty for no limit.')}
       />
       <Field
         label={t('Expires')}
@@ -42,7 +42,7 @@ function useInviteLimits(initial: Limits) {
         optional
         type="datetime-local"
         {...expiry}
-        hint={t('Empty: never.')}
+        hint={t('Leave empty to never expire.')}
       />
     </>
   )
@@ -80,7 +80,7 @@ export function InviteDialog({ row: invite, ...props }: Pick<Props, 'onClose' | 
         maxLength={limits.inviteNameMax}
         {...name}
         problem={body.name ? null : t('Enter a name.')}
-        hint={t('Shown to the people you invite when they register.')}
+        hint={t('People see this name when they register.')}
       />
       {fields}
     </ConfirmDialog>
@@ -98,7 +98,7 @@ export function ReinstateDialog({ row: invite, name, ...props }: Props) {
       title={t('Reinstate {name}', { name })}
       text={
         invite.status === 'revoked'
-          ? 'The invite gets a new link. The old link stays invalid.'
+          ? 'The invite gets a new link. The old link won’t work again.'
           : 'The link stays the same.'
       }
       submit={t('Reinstate')}

@@ -19,7 +19,7 @@ const pageSize = 20
 /** Contract: 4. */
 export function InvitesSection() {
   const { info } = useInstanceInfo()
-  const options = { '': t('Active'), archived: t('Archived') }
+  const options = { '': t('Active'), archived: t('Inactive') }
   return (
     <AdminList
       title={t('Invites')}
@@ -32,9 +32,7 @@ export function InvitesSection() {
       watched="invites"
       icon="link"
       empty={({ status }) =>
-        status === 'archived'
-          ? t('No expired, used up or revoked invites.')
-          : t('No active invites. Create one and share its link.')
+        status === 'archived' ? t('No inactive invites.') : t('No active invites. Create one to share a link.')
       }
       toolbar={({ refetch }) => (
         <>
@@ -46,7 +44,7 @@ export function InvitesSection() {
           />
           {info?.registrationOpen && (
             <p className="small muted">
-              <Phrase text="Registration is open: anyone can create an account, and uses of invites are not counted. To require an invite, choose “Invite only” under Instance." />
+              <Phrase text="Registration is open, so anyone can create an account and invite uses aren’t counted. To require an invite, choose “Invite only” under Instance." />
             </p>
           )}
         </>
@@ -86,16 +84,19 @@ function InviteRow({ invite, onChanged }: { invite: Invite; onChanged: () => voi
           url={invite.url}
           name="invite-link"
           id={`invite-link-${invite.id}`}
-          label={t('Link of {name}', { name })}
-          copyLabel={t('Copy the link of {name}', { name })}
+          label={t('Link for {name}', { name })}
+          copyLabel={t('Copy link for {name}', { name })}
         />
       )}
       <div className="list-row__actions">
         <Menu label={t('Actions for {username}', { username: name })}>
-          {item('Who used it', 'Who used it: {name}', RedemptionsDialog)}
+          {item('Used by', 'People who used {name}', RedemptionsDialog)}
           {!revoked && item('Edit', 'Edit {name}', InviteDialog)}
           {!active && item('Reinstate', 'Reinstate {name}', ReinstateDialog)}
-          {isUsed && item('Suspend its users', 'Suspend its users: {name}', SuspendInvitedDialog, { dangerous: true })}
+          {isUsed &&
+            item('Suspend everyone who used it', 'Suspend everyone who used {name}', SuspendInvitedDialog, {
+              dangerous: true,
+            })}
           {!revoked && item('Revoke', 'Revoke {name}', RevokeDialog, { dangerous: true })}
           {item('Delete', 'Delete {name}', DeleteInviteDialog, { dangerous: true })}
         </Menu>
@@ -118,28 +119,28 @@ function Creation({ invite: { createdAt, createdByUsername } }: { invite: Invite
 }
 
 function formatUses({ usedCount: used, maxUses: max }: Invite): string {
-  if (max === null) return used === 1 ? t('1 use, no limit') : t('{used} uses, no limit', { used })
+  if (max === null) return used === 1 ? t('Used once, no limit') : t('Used {used} times, no limit', { used })
   return max === 1 ? t('{used} of 1 use', { used }) : t('{used} of {max} uses', { used, max })
 }
 
 const RevokeDialog = askBefore<Invite>({
   dialog: 'RevokeDialog',
   title: 'Revoke {name}',
-  text: 'The link stops working at once. If you reinstate the invite later, it gets a new link.',
+  text: 'The link stops working immediately. If you reinstate the invite later, it gets a new link.',
   submit: 'Revoke',
   dangerous: true,
   act: (client, { id }) => client.call('revokeInvite', { params: { id } }),
-  done: '{name} was revoked.',
+  done: '{name} revoked.',
 })
 
 const DeleteInviteDialog = askBefore<Invite>({
   dialog: 'DeleteInviteDialog',
   title: 'Delete {name}',
-  text: 'The link stops working, and the list of who used it is deleted. The accounts are kept.',
+  text: 'The link stops working and the list of people who used it is deleted. Their accounts stay.',
   submit: 'Delete',
   dangerous: true,
   act: (client, { id }) => client.call('deleteInvite', { params: { id } }),
-  done: '{name} was deleted.',
+  done: '{name} deleted.',
 })
 
 function SuspendInvitedDialog({ row: invite, name, ...props }: RowDialogProps<Invite>) {
@@ -153,7 +154,7 @@ function SuspendInvitedDialog({ row: invite, name, ...props }: RowDialogProps<In
     }
     return found
   }
-  return <BulkSuspendDialog title={t('Suspend the users of {name}', { name })} listUsers={listUsers} {...props} />
+  return <BulkSuspendDialog title={t('Suspend everyone who used {name}', { name })} listUsers={listUsers} {...props} />
 }
 
 function RedemptionsDialog({ row: { id }, name, onClose }: RowDialogProps<Invite>) {
@@ -166,7 +167,7 @@ function RedemptionsDialog({ row: { id }, name, onClose }: RowDialogProps<Invite
     return { ...page, redemptions: [...(redemptions ?? []), ...page.redemptions] }
   }
   return (
-    <Dialog dialog="RedemptionsDialog" title={t('Who used {name}', { name })} onClose={onClose}>
+    <Dialog dialog="RedemptionsDialog" title={t('People who used {name}', { name })} onClose={onClose}>
       <QueryList
         query={query}
         items={redemptions}

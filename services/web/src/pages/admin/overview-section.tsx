@@ -41,24 +41,29 @@ export function OverviewSection() {
 type Step = { name: keyof Overview['firstSteps'] | 'hasBackup'; text: Text; hint: Text; href?: string }
 
 const steps: readonly Step[] = [
-  { name: 'isNamed', text: 'Name the instance', hint: 'People see it when they log in.', href: '/admin/settings' },
   {
-    name: 'isRegistrationDecided',
-    text: 'Open or close the registration',
-    hint: 'Choose who can create an account.',
+    name: 'isNamed',
+    text: 'Name your instance',
+    hint: 'People see the name when they log in.',
     href: '/admin/settings',
   },
-  { name: 'hasInvited', text: 'Invite somebody', hint: 'Make a link and pass it on.', href: '/admin/invites' },
+  {
+    name: 'isRegistrationDecided',
+    text: 'Decide who can register',
+    hint: 'Open registration, or invite only.',
+    href: '/admin/settings',
+  },
+  { name: 'hasInvited', text: 'Invite people', hint: 'Create an invite link and share it.', href: '/admin/invites' },
   {
     name: 'hasSecondAdmin',
-    text: 'Make a second admin',
-    hint: 'Somebody who can let you in again when you have lost your password.',
+    text: 'Add a second admin',
+    hint: 'They can help if you lose access to your account.',
     href: '/admin/users',
   },
   {
     name: 'hasBackup',
-    text: 'Make a backup',
-    hint: 'On the server: gatehouse backup <file>. Keep the file, and the secrets, on another machine.',
+    text: 'Back up your instance',
+    hint: 'Run gatehouse backup <file> on the server. Keep the backup and the secrets on another machine.',
   },
 ]
 
@@ -76,7 +81,7 @@ function FirstSteps({ done }: { done: Overview['firstSteps'] }) {
   if (known === 'hidden' || steps.every(({ name }) => isDone(name))) return null
   return (
     <Card
-      title={t('First steps')}
+      title={t('Get started')}
       highlighted
       action={<Button size="small" variant="plain" text="Hide" onClick={() => note('hidden')} />}
     >
@@ -90,7 +95,7 @@ function FirstSteps({ done }: { done: Overview['firstSteps'] }) {
               {!isDone(name) && <span className="small muted">{t(hint)}</span>}
             </span>
             {name === 'hasBackup' && !isDone(name) && (
-              <Button size="small" text="I have one" onClick={() => note('backup')} />
+              <Button size="small" text="Mark as done" onClick={() => note('backup')} />
             )}
           </li>
         ))}
@@ -107,9 +112,9 @@ function figuresOf({ accounts, ...overview }: Overview): [label: Text, value: Re
   return [
     ['Accounts', accounts.totalIsEstimate ? t('about {total}', { total }) : total, '/admin/users'],
     ['Online now', upTo(limits.onlineMax)(overview.online)],
-    ['Waiting for approval', formatCount(overview.waitingApprovals), '/admin/federation'],
-    ['Peers in trouble', formatCount(overview.peersInTrouble), '/admin/federation?status=trouble'],
-    ['Deletions overdue', formatCount(overview.ordersOverdue), '/admin/federation/orders'],
+    ['Pending approvals', formatCount(overview.waitingApprovals), '/admin/federation'],
+    ['Peers with problems', formatCount(overview.peersInTrouble), '/admin/federation?status=trouble'],
+    ['Overdue deletions', formatCount(overview.ordersOverdue), '/admin/federation/orders'],
     ['Version', overview.version],
   ]
 }
@@ -124,8 +129,8 @@ function Registrations({ days }: { days: Overview['registrations'] }) {
   const [first, last] = [days[0]?.day ?? '', days.at(-1)?.day ?? '']
   return (
     <Card
-      title={t('Registrations a day')}
-      text="{total} in 30 days, at most {most} a day"
+      title={t('Registrations per day')}
+      text="{total} in the last 30 days, up to {most} per day"
       values={{ total: formatNumber(total), most: formatCount(most) }}
     >
       <svg className="chart" viewBox={`0 0 ${days.length * barWidth} ${height}`} preserveAspectRatio="none" aria-hidden>
@@ -146,7 +151,7 @@ function Registrations({ days }: { days: Overview['registrations'] }) {
         <span>{formatDay(last)}</span>
       </p>
       <details>
-        <summary className="small">{t('As a table')}</summary>
+        <summary className="small">{t('Show as table')}</summary>
         <table className="rules-table">
           <thead>
             <tr>

@@ -16,18 +16,18 @@ import { askBefore, type RowDialogProps, useRowDialog } from './row-dialog.tsx'
 
 const ResetDialog = askBefore<Peer>({
   dialog: 'ResetDialog',
-  title: 'Reset {name}',
-  text: 'This instance forgets the peering. A new request is needed to become peers again.',
+  title: 'Reset peering with {name}',
+  text: 'This removes the peering. To become peers again, send a new request.',
   submit: 'Reset',
   dangerous: true,
   act: (client, { id }) => client.call('resetPeer', { params: { id } }),
-  done: '{host} was reset.',
+  done: 'Peering with {host} reset.',
 })
 
 const RevokePeerDialog = askBefore<Peer>({
   dialog: 'RevokePeerDialog',
   title: 'Revoke {name}',
-  text: 'The two instances refuse each other’s requests from now on. Accounts are not changed.',
+  text: 'The two instances stop accepting requests from each other. Accounts don’t change.',
   submit: 'Revoke',
   dangerous: true,
   act: (client, { id }) => client.call('revokePeer', { params: { id } }),
@@ -36,12 +36,12 @@ const RevokePeerDialog = askBefore<Peer>({
 
 const ForgetDialog = askBefore<Peer>({
   dialog: 'ForgetDialog',
-  title: 'Forget {name}',
-  text: 'The instance leaves this list, and may ask to become a peer again.',
-  submit: 'Forget',
+  title: 'Remove {name} from the list',
+  text: 'This removes the instance from the list. It can ask to become a peer again.',
+  submit: 'Remove from list',
   dangerous: true,
   act: (client, { id }) => client.call('forgetPeer', { params: { id } }),
-  done: '{host} was forgotten.',
+  done: '{host} removed from the list.',
 })
 
 /** Contract: 7. */
@@ -57,26 +57,26 @@ export function PeerRow({ peer, onChanged }: { peer: Peer; onChanged: () => void
       (_, client) => client.call('recheckPeer', { params: { id: peer.id } }),
       ({ peer: { status } }) => {
         const label = t(peerStates[status].label)
-        return t(status === 'active' ? '{host} is active again.' : '{host}: still {label}.', { host, label })
+        return t(status === 'active' ? '{host} is active again.' : '{host} is still {label}.', { host, label })
       },
     )
     if (done) onChanged()
   }
   const items: Record<PeerAct, ReactNode> = {
-    rotate: item('Secret…', 'Secret of {host}', RotationDialog),
+    rotate: item('Rotate secret…', 'Secret for {host}', RotationDialog),
     recheck: (
       <MenuItem
-        key="Recheck"
-        text="Recheck"
-        fullText="Recheck {name}"
+        key="Check again"
+        text="Check again"
+        fullText="Check {name} again"
         values={{ name: host }}
         disabled={recheck.busy}
         onClick={() => void runRecheck()}
       />
     ),
-    reset: item('Reset', 'Reset {name}', ResetDialog),
+    reset: item('Reset', 'Reset peering with {name}', ResetDialog),
     revoke: item('Revoke', 'Revoke {name}', RevokePeerDialog, { dangerous: true }),
-    forget: item('Forget', 'Forget {name}', ForgetDialog),
+    forget: item('Remove from list', 'Remove {name} from the list', ForgetDialog),
   }
   return (
     <li className="list-row">
@@ -92,8 +92,8 @@ export function PeerRow({ peer, onChanged }: { peer: Peer; onChanged: () => void
             <Phrase
               text={
                 peer.autoRotateIntervalDays === 1
-                  ? ' · secret rotated {time}, every day'
-                  : ' · secret rotated {time}, every {days} days'
+                  ? ' · secret rotated {time} (daily)'
+                  : ' · secret rotated {time} (every {days} days)'
               }
               values={{ time: <RelativeTime at={peer.rotatedAt} />, days: peer.autoRotateIntervalDays }}
             />
@@ -114,11 +114,12 @@ export function PeerRow({ peer, onChanged }: { peer: Peer; onChanged: () => void
 /** When it was heard of, and what fails. Contract: 7, States of a peer. */
 function Contact({ peer: { lastSeenAt, lastSyncedAt, failuresInRow = 0, ordersOverdue = 0 } }: { peer: Peer }) {
   const facts: ReactNode[] = []
-  if (lastSeenAt) facts.push(<Phrase text="seen {time}" values={{ time: <RelativeTime at={lastSeenAt} /> }} />)
-  if (lastSyncedAt) facts.push(<Phrase text="synced {time}" values={{ time: <RelativeTime at={lastSyncedAt} /> }} />)
-  if (failuresInRow > 0) facts.push(t('failures in a row: {count}', { count: formatNumber(failuresInRow) }))
+  if (lastSeenAt) facts.push(<Phrase text="last seen {time}" values={{ time: <RelativeTime at={lastSeenAt} /> }} />)
+  if (lastSyncedAt)
+    facts.push(<Phrase text="last synced {time}" values={{ time: <RelativeTime at={lastSyncedAt} /> }} />)
+  if (failuresInRow > 0) facts.push(t('consecutive failures: {count}', { count: formatNumber(failuresInRow) }))
   if (ordersOverdue > 0) {
-    const text = t('deletions overdue: {count}', { count: formatNumber(ordersOverdue) })
+    const text = t('overdue deletions: {count}', { count: formatNumber(ordersOverdue) })
     facts.push(<Link href="/admin/federation/orders">{text}</Link>)
   }
   if (facts.length === 0) return null
@@ -136,7 +137,7 @@ function Contact({ peer: { lastSeenAt, lastSyncedAt, failuresInRow = 0, ordersOv
 
 function lastChangeOf({ revokedAt, activatedAt, createdAt }: Peer): { text: Text; at: number } {
   if (revokedAt !== null) return { text: 'revoked {time}', at: revokedAt }
-  if (activatedAt !== null) return { text: 'activated {time}', at: activatedAt }
+  if (activatedAt !== null) return { text: 'active since {time}', at: activatedAt }
   return { text: 'requested {time}', at: createdAt }
 }
 
@@ -151,24 +152,24 @@ function RotationDialog({ row: { id, autoRotateIntervalDays }, name: host, ...pr
   const problem = valid ? null : t('Enter a number from 1 to {maxRotationDays}.', { maxRotationDays })
   const rotate: Work<unknown> = (_, client) => client.call('rotatePeer', { params: { id } })
   const rotateNow = async () => {
-    if (!(await rotation.run(rotate, t('The secret was rotated.')))) return
+    if (!(await rotation.run(rotate, t('Secret rotated.')))) return
     props.onClose()
     props.onDone()
   }
   return (
     <ConfirmDialog
       dialog="RotationDialog"
-      title={t('Secret of {host}', { host })}
-      text="The secret signs the requests between the two instances. Rotating it interrupts nothing."
+      title={t('Secret for {host}', { host })}
+      text="This secret signs requests between the two instances. You can rotate it without interrupting anything."
       submit={t('Save')}
       mutation={rotation.busy || rotation.error ? rotation : undefined}
       actions={<MutationButton mutation={rotation} text="Rotate now" onClick={() => void rotateNow()} />}
       act={(_, client) => client.call('patchPeer', { params: { id }, body: { autoRotateIntervalDays: days } })}
-      done={t('Saved.')}
+      done={t('Changes saved.')}
       {...props}
     >
       <Field
-        label={t('Rotate every … days')}
+        label={t('Rotate every (days)')}
         name="rotation-days"
         inputMode="numeric"
         {...typed}

@@ -14,7 +14,7 @@ import { t, type Text } from '../../language/language.ts'
 const registrationOptions = [
   ['open', 'Open', 'Anyone can create an account.'],
   ['closed', 'Invite only', 'New accounts need an invite link.'],
-  ['environment', 'Server default', 'As set by the environment variable REGISTRATION_OPEN.'],
+  ['environment', 'Server default', 'Set by the REGISTRATION_OPEN environment variable.'],
 ] as const
 
 const fromOption = { open: true, closed: false, environment: null } as const
@@ -22,20 +22,20 @@ const toOption = (open: boolean | null) => (open === null ? 'environment' : open
 
 const switches = {
   federatedRegistrationOpen: {
-    label: 'Allow users from other instances',
-    hint: 'Users of other instances can get an identity here. Invites do not affect this.',
+    label: 'Allow people from other instances',
+    hint: 'People from other instances can use their account here. They don’t need an invite.',
   },
   autoAcceptPeering: {
     label: 'Accept peering requests automatically',
-    hint: 'When off, an admin approves or denies each request under Federation.',
+    hint: 'When this is off, an admin approves or denies each request under Federation.',
   },
   requireSecondFactorForAdmins: {
-    label: 'Demand a second factor of admins',
-    hint: 'Admins without one cannot use this administration until they have turned one on, on their home page.',
+    label: 'Require two-factor authentication for admins',
+    hint: 'Admins can’t open these pages until they turn on two-factor authentication in Settings > Security.',
   },
   stubUpgradesNeedProof: {
-    label: 'Ask for a proof before a known user gets an account',
-    hint: 'When off, users that peers have told of can register while their own instance does not answer.',
+    label: 'Always verify users with their home instance',
+    hint: 'When this is off, a user who is already known here through a peer can register while their home instance is unreachable.',
   },
 } as const satisfies Partial<Record<keyof InstanceSettings, { label: Text; hint: Text }>>
 
@@ -46,30 +46,30 @@ type TextSetting = { title: Text; label: Text; hint: Text; submit: Text; max: nu
 const textSettings: Record<'instanceName' | 'contact' | 'description' | 'rules', TextSetting> = {
   instanceName: {
     title: 'Instance name',
-    label: 'Name of this instance',
+    label: 'Instance name',
     hint: 'Shown on the login page and to other instances.',
     submit: 'Save name',
     max: 64,
   },
   contact: {
     title: 'Contact',
-    label: 'Whom to ask',
-    hint: 'Shown on the login page, for people who have forgotten their password: an address, a number, a room.',
+    label: 'Contact for help',
+    hint: 'Shown on the login page for people who can’t log in. For example, an email address or a chat room.',
     submit: 'Save contact',
     max: limits.contactMax,
   },
   description: {
     title: 'Description',
-    label: 'What this instance is',
-    hint: 'Shown on the pages for logging in and registering, and where a link is previewed.',
+    label: 'About this instance',
+    hint: 'Shown on the login and registration pages and in link previews.',
     submit: 'Save description',
     max: limits.descriptionMax,
     isLong: true,
   },
   rules: {
     title: 'Rules',
-    label: 'What holds for everybody here',
-    hint: 'Shown on the pages for logging in and registering.',
+    label: 'Rules for everyone',
+    hint: 'Shown on the login and registration pages.',
     submit: 'Save rules',
     max: limits.rulesMax,
     isLong: true,
@@ -86,7 +86,7 @@ function usePatch(onSaved: OnSaved) {
     mutation.run(async (signal, client) => {
       const body = await readBody(signal, client)
       onSaved(await client.call('patchSettings', { body, signal }))
-    }, t('Saved.'))
+    }, t('Changes saved.'))
   return { mutation, patch }
 }
 
@@ -156,7 +156,7 @@ const rows = [
 /** Spec: POST register, toggle matrix. */
 function RegistrationRules({ local, federated }: { local: boolean | undefined; federated: boolean }) {
   return (
-    <Card title={t('Who gets an account')} text="Existing accounts can always log in.">
+    <Card title={t('Who can register')} text="People with an account can always log in.">
       <table className="rules-table">
         <thead>
           <tr>
@@ -232,7 +232,7 @@ function LookForm({ settings, onSaved }: { settings: InstanceSettings; onSaved: 
   /** Once on light and once on dark. */
   const preview = { className: 'wordmark wordmark--logo logo-preview', src: client.uploadUrl(logo ?? ''), alt: '' }
   return (
-    <Card title={t('Look')}>
+    <Card title={t('Appearance')}>
       <div className="stack">
         <div className="field">
           <span className="field__label">{t('Logo')}</span>
@@ -245,20 +245,20 @@ function LookForm({ settings, onSaved }: { settings: InstanceSettings; onSaved: 
           <PicturePicker
             name="logo"
             label={t('Logo')}
-            choose={logo ? 'Change picture' : 'Choose picture'}
+            choose={logo ? 'Change image' : 'Choose image'}
             onRemove={logo ? () => void patch(async () => ({ logo: null })) : null}
             onFile={(file) =>
               void patch(async (signal) => ({ logo: (await client.upload(file, { signal })).filename }))
             }
             hint={t(
-              'Takes the place of the word Gatehouse, on light and on dark, and is the picture where a link is previewed.',
+              'Replaces the Gatehouse wordmark and is used in link previews. Check it on light and dark backgrounds.',
             )}
           />
         </div>
         <div className="stack stack--tight">
           <AccentField value={color} onPick={setColor} />
           <p className="muted small">
-            {t('Of buttons and links: darker or lighter than chosen where a text could not be read otherwise.')}
+            {t('Used for buttons and links. We make it darker or lighter where text would be hard to read.')}
           </p>
         </div>
         {(mutation.error || mutation.waitSeconds > 0) && <MutationError mutation={mutation} />}

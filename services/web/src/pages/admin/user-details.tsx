@@ -46,12 +46,12 @@ export function UserDetails({ id, self }: { id: string; self: User }) {
           </header>
           <div className="settings-grid">
             <div className="stack">
-              <Card title={t('Where the account is open')}>
-                {found.sockets.length === 0 && <p className="muted">{t('Nowhere at the moment.')}</p>}
+              <Card title={t('Active now')}>
+                {found.sockets.length === 0 && <p className="muted">{t('Not connected right now.')}</p>}
                 <SocketList answer={found} />
               </Card>
               {orders.length > 0 && <OrderCard orders={orders} />}
-              <Card title={t('Latest acts')}>
+              <Card title={t('Recent activity')}>
                 {found.audit.length === 0 && <p className="muted">{t('No entries yet.')}</p>}
                 <ul className="list">
                   {found.audit.map((entry) => (
@@ -59,8 +59,8 @@ export function UserDetails({ id, self }: { id: string; self: User }) {
                   ))}
                 </ul>
                 <p className="button-row small">
-                  <Link href={`/admin/audit?subject=${id}`}>{t('All about this account')}</Link>
-                  <Link href={`/admin/audit?actor=${id}`}>{t('All by this account')}</Link>
+                  <Link href={`/admin/audit?subject=${id}`}>{t('All entries about this account')}</Link>
+                  <Link href={`/admin/audit?actor=${id}`}>{t('All entries by this account')}</Link>
                 </p>
               </Card>
             </div>
@@ -115,16 +115,19 @@ function OrderCard({ orders }: { orders: NonNullable<UserDescription['orders']> 
 
 function factsOf({ user, invitedBy, lastLoginAt, ...rest }: UserDescription): [Text, ReactNode][] {
   const facts: [Text, ReactNode][] = [
-    ['Id', <code key="id">{user.id}</code>],
-    ['Joined on', formatDateTime(user.createdAt)],
-    ['Last login', lastLoginAt === null ? t('none in 90 days') : <RelativeTime key="login" at={lastLoginAt} />],
+    ['ID', <code key="id">{user.id}</code>],
+    ['Joined', formatDateTime(user.createdAt)],
+    ['Last login', lastLoginAt === null ? t('Not in the last 90 days') : <RelativeTime key="login" at={lastLoginAt} />],
     ['Instance', user.homeInstance ?? t('This instance')],
-    ['Invited by', invitedBy ? <Invitation key="invite" invitedBy={invitedBy} /> : t('no invite')],
+    ['Invited by', invitedBy ? <Invitation key="invite" invitedBy={invitedBy} /> : t('None')],
   ]
   if (!user.homeInstance && !user.isDeleted) {
-    facts.push(['Second factor', rest.secondFactor ? t('On') : t('Off')], ['Passkeys', formatNumber(rest.passkeys)])
+    facts.push(
+      ['Two-factor authentication', rest.secondFactor ? t('On') : t('Off')],
+      ['Passkeys', formatNumber(rest.passkeys)],
+    )
   }
-  if (user.suspendedAt != null) facts.push(['Suspended on', formatDateTime(user.suspendedAt)])
+  if (user.suspendedAt != null) facts.push(['Suspended', formatDateTime(user.suspendedAt)])
   if (user.homeSuspendedAt != null) facts.push(['Suspended by its home', formatDateTime(user.homeSuspendedAt)])
   if (user.suspendedReason) facts.push(['Reason', formatName(user.suspendedReason)])
   return facts
@@ -137,5 +140,5 @@ function Invitation({ invitedBy }: { invitedBy: NonNullable<UserDescription['inv
     invite: <UserName>{name}</UserName>,
     name: userId ? <Link href={`/admin/users/${userId}`}>{creator}</Link> : creator,
   }
-  return <Phrase text={creator ? 'invite {invite} of {name}' : 'invite {invite}'} values={values} />
+  return <Phrase text={creator ? '{name}, with invite {invite}' : 'Invite {invite}'} values={values} />
 }

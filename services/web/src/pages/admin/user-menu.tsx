@@ -36,13 +36,15 @@ export function UserMenu({ user, self, onChanged }: { user: User; self: User; on
   return (
     <>
       <Menu label={t('Actions for {username}', { username })}>
-        {isAdmin && item('Remove admin', 'Remove admin: {username}', RoleDialog)}
-        {!isAdmin && isLocal && item('Make admin', 'Make admin: {username}', RoleDialog)}
-        {isLocal && !isSuspended && item('Recovery link', 'Recovery link for {username}', RecoveryLinkDialog)}
+        {isAdmin && item('Remove as admin', 'Remove {username} as admin', RoleDialog)}
+        {!isAdmin && isLocal && item('Make admin', 'Make {username} an admin', RoleDialog)}
+        {isLocal &&
+          !isSuspended &&
+          item('Password reset link', 'Password reset link for {username}', RecoveryLinkDialog)}
         {isLocal && item('Temporary password', 'Temporary password for {username}', ResetPasswordDialog)}
         {user.secondFactor &&
-          item('Remove second factor', 'Remove second factor of {username}', RemoveSecondFactorDialog)}
-        {item('End sessions', 'End sessions of {username}', EndUserSessionsDialog, { disabled: isSelf })}
+          item('Turn off two-factor', 'Turn off two-factor for {username}', RemoveSecondFactorDialog)}
+        {item('Log out everywhere', 'Log out {username} everywhere', EndUserSessionsDialog, { disabled: isSelf })}
         {isLocal &&
           !isSuspendedHere &&
           item('Suspend', 'Suspend {username}', SuspendDialog, { dangerous: true, disabled: isSelf })}
@@ -65,18 +67,18 @@ function RoleDialog({ row: user, name: username, isSelf, onClose, onDone }: User
     else onDone()
   }
   const demotion = isSelf
-    ? 'You will no longer be able to open this page. The last admin cannot be removed.'
-    : 'This user keeps the account but can no longer open the administration.'
+    ? 'You won’t be able to open this page anymore. The last admin can’t be removed.'
+    : 'This user keeps their account but can’t open the admin pages anymore.'
   return (
     <ConfirmDialog
       dialog="RoleDialog"
-      title={t(promote ? 'Make {username} an admin' : 'Remove admin rights of {username}', { username })}
+      title={t(promote ? 'Make {username} an admin' : 'Remove {username} as admin?', { username })}
       text={
         promote
-          ? 'Admins can see and delete all accounts, reset passwords, and change the settings of this instance.'
+          ? 'Admins can see and delete all accounts, reset passwords and change this instance’s settings.'
           : demotion
       }
-      submit={t(promote ? 'Make admin' : 'Remove admin')}
+      submit={t(promote ? 'Make admin' : 'Remove as admin')}
       dangerous={!promote}
       done={t(promote ? '{username} is now an admin.' : '{username} is no longer an admin.', { username })}
       act={() => client.call('setRole', { params: { id: user.id }, body: { isAdmin: promote } })}
@@ -93,10 +95,10 @@ function SuspendDialog({ row: user, name: username, ...props }: UserDialogProps)
     <ConfirmDialog
       dialog="SuspendDialog"
       title={t('Suspend {username}', { username })}
-      text="This logs the user out everywhere and refuses logins until you end it. Peers at which the user has an account are told, and do the same. Nothing is deleted."
+      text="This logs the user out everywhere and blocks their logins until you unsuspend them. Peers where the user has an account are notified and do the same. Nothing is deleted."
       submit={t('Suspend')}
       dangerous
-      done={t('{username} is suspended.', { username })}
+      done={t('{username} suspended.', { username })}
       act={(_, client) => client.call('suspendUser', { params: { id: user.id }, body: { reason: reason.value } })}
       {...props}
     >
@@ -112,7 +114,7 @@ export function ReasonField(field: ReturnType<typeof useText>) {
       name="reason"
       optional
       maxLength={limits.suspensionReasonMax}
-      hint={t('The person reads it at the login.')}
+      hint={t('Shown to the user when they try to log in.')}
       {...field}
     />
   )
@@ -121,13 +123,13 @@ export function ReasonField(field: ReturnType<typeof useText>) {
 const UnsuspendDialog = askBefore<User>({
   dialog: 'UnsuspendDialog',
   title: 'Unsuspend {username}',
-  text: 'The user can log in again. Sessions that have ended stay ended.',
+  text: 'The user can log in again. They’ll need to log in on each device.',
   submit: 'Unsuspend',
   act: (client, { id }) => client.call('unsuspendUser', { params: { id } }),
   done: '{username} can log in again.',
   more: ({ suspendedReason: reason, homeSuspendedAt }) => (
     <>
-      {reason && <p className="muted">{t('Suspended because: {reason}', { reason })}</p>}
+      {reason && <p className="muted">{t('Reason: {reason}', { reason })}</p>}
       {homeSuspendedAt != null && (
         <Notice
           tone="warning"
@@ -141,22 +143,22 @@ const UnsuspendDialog = askBefore<User>({
 /** Contract: 5, sessions/end. */
 const EndUserSessionsDialog = askBefore<User>({
   dialog: 'EndUserSessionsDialog',
-  title: 'End sessions of {username}',
-  text: 'This logs the user out everywhere. The password stays, and logs in again.',
-  submit: 'End sessions',
+  title: 'Log out {username} everywhere',
+  text: 'This logs the user out everywhere. They can log in again with the same password.',
+  submit: 'Log out everywhere',
   act: (client, { id }) => client.call('endUserSessions', { params: { id } }),
-  done: 'All sessions of {username} have ended.',
+  done: '{username} is logged out everywhere.',
 })
 
 /** Contract: 5, Second factors of others. */
 const RemoveSecondFactorDialog = askBefore<User>({
   dialog: 'RemoveSecondFactorDialog',
-  title: 'Remove the second factor of {username}',
-  text: 'For somebody who has lost the app and the recovery codes. From then on the password alone is enough: make sure who is asking.',
-  submit: 'Remove second factor',
+  title: 'Turn off two-factor for {username}?',
+  text: 'Use this when someone has lost both their authenticator app and their recovery codes. Their password alone will be enough to log in, so check who is asking first.',
+  submit: 'Turn off two-factor',
   dangerous: true,
   act: (client, { id }) => client.call('removeSecondFactor', { params: { id } }),
-  done: '{username} has no second factor any more.',
+  done: 'Two-factor is off for {username}.',
 })
 
 const deletionModes = [
@@ -177,7 +179,7 @@ function DeleteUserDialog({ row: user, name: username, ...props }: UserDialogPro
     <ConfirmDialog
       dialog="DeleteUserDialog"
       title={t('Delete {username}', { username })}
-      text="This deletes the profile, messages and friendships. The username becomes available to others. This cannot be undone."
+      text="This deletes the user’s profile, messages and friendships, and frees their username. This can’t be undone."
       submit={t('Delete permanently')}
       dangerous
       mutation={spaces.length > 0 ? { ...mutation, error: null } : mutation}
@@ -205,7 +207,10 @@ function DeleteUserDialog({ row: user, name: username, ...props }: UserDialogPro
           />
         </>
       )}
-      <OwnedSpaces spaces={spaces} text="This user owns spaces. Transfer or delete them first. Nothing was deleted." />
+      <OwnedSpaces
+        spaces={spaces}
+        text="Nothing was deleted, because this user owns spaces. Transfer or delete them first:"
+      />
     </ConfirmDialog>
   )
 }
@@ -221,23 +226,23 @@ function tellDeletion(username: string, instances: number): string {
 
 /** Shows the link once. Contract: 3, recover. */
 function RecoveryLinkDialog({ row: { id }, name: username, onClose }: UserDialogProps) {
-  const title = t('Recovery link for {username}', { username })
+  const title = t('Password reset link for {username}', { username })
   const show = (link: RecoveryLink) => (
     <Dialog dialog="RecoveryLink" title={title} onClose={onClose}>
       <Notice
         tone="warning"
-        text="Whoever has this link can take over the account. Pass it on over a channel that you trust."
+        text="Anyone with this link can take over the account. Share it only through a channel you trust."
       />
-      <LinkField url={link.url} name="recovery-link" label={title} copyLabel={t('Copy the recovery link')} takesFocus />
-      <p className="small muted">{t('It counts once, until {time}.', { time: formatDateTime(link.expiresAt) })}</p>
+      <LinkField url={link.url} name="recovery-link" label={title} copyLabel={t('Copy reset link')} takesFocus />
+      <p className="small muted">{t('Works once. Expires {time}.', { time: formatDateTime(link.expiresAt) })}</p>
     </Dialog>
   )
   return (
     <ConfirmDialog
       dialog="RecoveryLinkDialog"
       title={title}
-      text="With the link the user chooses a new password and is logged out everywhere else. Nothing changes until then. An earlier link ends."
-      submit={t('Make a link')}
+      text="The user can set a new password with this link. Until they do, nothing changes. When they do, they’re logged out everywhere else and their passkeys are removed. Any earlier link stops working."
+      submit={t('Create link')}
       act={(_, client) => client.call('createRecoveryLink', { params: { id } })}
       next={show}
       onClose={onClose}
@@ -254,8 +259,8 @@ function ResetPasswordDialog({ row: { id }, name: username, isSelf, onClose }: U
       title={t('Temporary password for {username}', { username })}
       text={
         isSelf
-          ? 'This would log you out before you see the new password. Change your password on your home page instead.'
-          : 'This logs the user out everywhere. You get a temporary password to pass on.'
+          ? 'You’d be logged out before you could see the new password. Change your password in Settings > Security instead.'
+          : 'This logs the user out everywhere and removes their passkeys. You get a temporary password to share with them.'
       }
       submit={t('Reset password')}
       dangerous
@@ -272,16 +277,16 @@ function TemporaryPassword({ username, password, onClose }: TemporaryPasswordPro
   return (
     <Dialog
       dialog="TemporaryPassword"
-      title={t('New password for {username}', { username })}
-      closeLabel={t('I have saved it')}
+      title={t('Temporary password for {username}', { username })}
+      closeLabel={t('I’ve saved it')}
       onClose={onClose}
     >
-      <Notice tone="warning" text="This password is shown only once. Pass it on over a channel that you trust." />
+      <Notice tone="warning" text="This password is shown only once. Share it only through a channel you trust." />
       <div className="secret-value">
         <code className="secret-value__text" data-testid="temporary-password">
           {password}
         </code>
-        <CopyButton text={password} label={t('Copy the temporary password')} data-first-focus />
+        <CopyButton text={password} label={t('Copy temporary password')} data-first-focus />
       </div>
     </Dialog>
   )

@@ -39,10 +39,10 @@ const listFilters = (instances: readonly string[]): readonly Filter[] => [
     type: 'select',
     options: { '': t('Newest first'), oldest: t('Oldest first'), az: t('Username, A to Z'), za: t('Username, Z to A') },
   },
-  { name: 'joinedAfter', label: 'Joined from', type: 'date' },
-  { name: 'joinedBefore', label: 'Joined until', type: 'date' },
-  { name: 'suspended', label: 'Suspended only', type: 'flag' },
-  { name: 'showDeleted', label: 'Show deleted', type: 'flag' },
+  { name: 'joinedAfter', label: 'Joined on or after', type: 'date' },
+  { name: 'joinedBefore', label: 'Joined on or before', type: 'date' },
+  { name: 'suspended', label: 'Only suspended', type: 'flag' },
+  { name: 'showDeleted', label: 'Include deleted', type: 'flag' },
 ]
 
 /** Contract: 5. */
@@ -70,7 +70,7 @@ export function UsersSection({ self }: { self: User }) {
         return { items: users, nextCursor, count: formatCount(count) }
       }}
       watched="users"
-      empty={() => t('No users match this search.')}
+      empty={() => t('No users found.')}
       icon="search"
       className="user-list"
       toolbar={({ items, refetch }) => (
@@ -80,22 +80,22 @@ export function UsersSection({ self }: { self: User }) {
               <Button
                 size="small"
                 variant="danger"
-                text="Suspend selected: {count}"
+                text="Suspend selected ({count})"
                 values={{ count: formatNumber(selected.size) }}
                 onClick={() => setSuspending(true)}
               />
               <Button
                 size="small"
                 variant="plain"
-                text="Select all of this page"
+                text="Select all on this page"
                 onClick={() => select(items.filter(isSelectable), true)}
               />
-              <Button size="small" variant="plain" text="Select none" onClick={selectNone} />
+              <Button size="small" variant="plain" text="Clear selection" onClick={selectNone} />
             </>
           )}
           {suspending && (
             <BulkSuspendDialog
-              title={t('Suspend the selected users')}
+              title={t('Suspend selected users')}
               listUsers={async () => [...selected.values()]}
               onClose={() => (setSuspending(false), selectNone())}
               onDone={refetch}

@@ -25,7 +25,7 @@ export function AccountStep(registration: Registration) {
     <Form className="stack stack--tight" onSubmit={submit}>
       {isClosed && invite.check?.valid && (
         <p className="muted">
-          {t('You are invited:')} <UserName strong>{invite.check.name}</UserName>
+          {t('Your invite:')} <UserName strong>{invite.check.name}</UserName>
         </p>
       )}
       <Field
@@ -51,14 +51,14 @@ export function AccountStep(registration: Registration) {
         label={t('Password')}
         name="password"
         autoComplete="new-password"
-        hint={t('{count} characters or more.', { count: minPassword })}
+        hint={t('At least {count} characters.', { count: minPassword })}
         value={account.password}
         onText={(password) => editAccount({ password })}
         problem={problems.password && t('Use at least {count} characters.', { count: minPassword })}
         error={refusalOf('password')}
       />
       <PasswordField
-        label={t('Password again')}
+        label={t('Confirm password')}
         name="confirmation"
         autoComplete="new-password"
         value={account.confirmation}
@@ -80,7 +80,7 @@ function describeCheck(availability: AvailabilityState): string {
   if (availability.status === 'checking') return t('Checking…')
   if (availability.status === 'failed') return formatError(availability.error)
   const [min, max] = [limits.localUsernameMin, limits.localUsernameMax]
-  return t('{min} to {max} letters, digits or underscores.', { min, max })
+  return t('{min} to {max} letters, numbers or underscores.', { min, max })
 }
 
 export function LogInInstead() {

@@ -80,7 +80,7 @@ export function LoginPage() {
       title={t('Log in')}
       subtitle={
         step === 'code'
-          ? t('This account has a second factor.')
+          ? t('Enter your authentication code to finish logging in.')
           : info
             ? t('Welcome back to {name}.', { name: info.name })
             : t('Welcome back.')
@@ -91,9 +91,9 @@ export function LoginPage() {
         {step === 'code' ? (
           <CodeField
             {...code}
-            problem={code.value.trim() ? null : t('Enter the code of your app.')}
+            problem={code.value.trim() ? null : t('Enter the code from your authenticator app.')}
             error={refusal}
-            hint={t('The six digits of your authenticator app, or a recovery code.')}
+            hint={t('Enter the six-digit code from your authenticator app, or a recovery code.')}
           />
         ) : (
           <>
@@ -119,15 +119,15 @@ export function LoginPage() {
         <MutationError mutation={refusal ? { ...mutation, error: null } : mutation} />
         <SubmitButton mutation={mutation} text="Log in" wide />
         {step === 'password' && canUsePasskeys() && (
-          <Button wide icon="key" text="Sign in with a passkey" onClick={() => void askForPasskey()} />
+          <Button wide icon="key" text="Log in with a passkey" onClick={() => void askForPasskey()} />
         )}
         {step === 'code' && <Button variant="plain" text="Back" onClick={goBack} />}
       </Form>
-      <p className="auth__alternative">{t('Forgot your password? Ask an admin of this instance for a link.')}</p>
+      <p className="auth__alternative">{t('Forgot your password? Ask an admin of this instance for a reset link.')}</p>
       <p className="auth__alternative">
-        {info?.registrationOpen === false ? t('New accounts need an invite.') : t('New here?')}{' '}
+        {info?.registrationOpen === false ? t('You need an invite to create an account.') : t('New here?')}{' '}
         <Link href={search ? `/register?${search}` : '/register'}>
-          {info?.registrationOpen === false ? t('I have an invite') : t('Create an account')}
+          {info?.registrationOpen === false ? t('Use an invite') : t('Create an account')}
         </Link>
       </p>
     </AuthFrame>
@@ -142,13 +142,11 @@ function SessionEndNotice() {
   useEffect(() => () => void (openEntries.outcome = null), [])
   if (!deletionReport && (!ended || ended.reason === 'logged_out')) return null
   const entries =
-    outcome === 'kept'
-      ? 'What you were entering is kept: log in to go on with it.'
-      : 'What you were entering was not saved.'
+    outcome === 'kept' ? 'Your unsaved changes are still here. Log in to continue.' : 'Your unsaved changes were lost.'
   return (
     <div className="session-end">
       {deletionReport ? (
-        <Notice tone="good" text="Your account was deleted.">
+        <Notice tone="good" text="Your account has been deleted.">
           <DeletionResults results={deletionReport} />
         </Notice>
       ) : (

@@ -34,20 +34,18 @@ export function RecoverPage() {
   }
   return (
     <AuthFrame
-      title={t('Choose a new password')}
-      subtitle={t(
-        'An admin gave you this link. Your password changes when you choose one, and you are logged out everywhere else.',
-      )}
+      title={t('Set a new password')}
+      subtitle={t('After you set a new password, you’ll be logged out everywhere else.')}
     >
       {token ? (
         <Form className="stack stack--tight" onSubmit={submit}>
           {password.fields}
-          {asksForCode && <CodeField label={t('Code of your second factor')} {...code} />}
+          {asksForCode && <CodeField label={t('Authentication code')} {...code} />}
           <MutationError mutation={mutation} />
           <SubmitButton mutation={mutation} text="Change password" wide />
         </Form>
       ) : (
-        <Notice tone="error" text="This link is not complete. Copy the whole link, or ask an admin for a new one." />
+        <Notice tone="error" text="This link is incomplete. Copy the whole link, or ask an admin for a new one." />
       )}
       <p className="auth__alternative">
         <Link href={routes.login}>{t('Log in')}</Link>

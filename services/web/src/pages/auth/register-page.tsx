@@ -14,7 +14,9 @@ export function RegisterPage() {
   const { instanceName: name, isReady, isClosed, invite, step } = registration
   const needsInvite = isClosed && !invite.check?.valid
   const subtitle =
-    step === 1 ? t('Your account on {name}.', { name }) : t('This is how others see you. You can change it later.')
+    step === 1
+      ? t('Create your account on {name}.', { name })
+      : t('This is how other people see you. You can change it anytime.')
   return (
     <AuthFrame
       title={step === 1 ? t('Create an account') : t('Your profile')}
@@ -45,9 +47,8 @@ export function RegisterPage() {
 /** Contract: 2, check-invite. One that was revoked is `invalid` too. */
 const problems: Record<'expired' | 'exhausted' | 'invalid', Text> = {
   expired: 'This invite has expired. Ask for a new one.',
-  exhausted: 'This invite has been used up. Ask for a new one.',
-  invalid:
-    'No invite of this instance has this link: a part of it is missing, or the invite was revoked. Ask for a new one.',
+  exhausted: 'This invite has already been used. Ask for a new one.',
+  invalid: 'This invite link isn’t valid. It may be incomplete or revoked. Ask for a new one.',
 }
 
 function InviteStep({ invite }: Pick<Registration, 'invite'>) {
@@ -58,8 +59,8 @@ function InviteStep({ invite }: Pick<Registration, 'invite'>) {
     <Form className="stack stack--tight" onSubmit={() => invite.enter(text.value)}>
       <Notice>
         <p>
-          <strong>{t('New accounts need an invite.')}</strong>{' '}
-          {t('An admin of this instance can send you an invite link.')}
+          <strong>{t('You need an invite to create an account.')}</strong>{' '}
+          {t('Ask an admin of this instance for an invite link.')}
         </p>
       </Notice>
       <Field
@@ -67,9 +68,9 @@ function InviteStep({ invite }: Pick<Registration, 'invite'>) {
         name="invite"
         verbatim
         {...text}
-        problem={text.value.trim() ? null : t('Paste your invite link to continue.')}
+        problem={text.value.trim() ? null : t('Enter an invite link to continue.')}
         error={refusal ?? (invite.error && formatError(invite.error))}
-        hint={t('The whole link, or the code at its end.')}
+        hint={t('Paste the whole link, or just the code at the end.')}
       />
       <Button type="submit" variant="primary" wide busy={invite.checking} text="Continue" />
       <LogInInstead />

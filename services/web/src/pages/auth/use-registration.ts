@@ -37,7 +37,9 @@ export function useRegistration() {
           avatar: image.blob,
           inviteToken: invite.token || null,
         })
-        showToast(t(avatarError ? 'Welcome! Your picture could not be saved. Try again in your profile.' : 'Welcome!'))
+        showToast(
+          t(avatarError ? 'Welcome! Your avatar couldn’t be saved. You can add it in your profile.' : 'Welcome!'),
+        )
       } catch (error) {
         if (findRefusedField(error)) setStep(1)
         throw error

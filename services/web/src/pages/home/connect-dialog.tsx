@@ -14,7 +14,7 @@ export function ConnectDialog({ origin, onClose }: { origin: string; onClose: ()
   const address = useText(origin, own.mutation)
   const target = parseInstanceAddress(address.value) ?? ''
   const host = hostOf(target || origin)
-  const remote = usePassword({ name: 'remote-password', label: t('Your password at {host}', { host }) })
+  const remote = usePassword({ name: 'remote-password', label: t('Your password on {host}', { host }) })
   /** An account of that name exists there, with another password than the issued one. */
   const [isTaken, setTaken] = useState(false)
   const connect: Work<void> = async (signal, client) => {
@@ -29,7 +29,7 @@ export function ConnectDialog({ origin, onClose }: { origin: string; onClose: ()
   return (
     <ConfirmDialog
       dialog="ConnectDialog"
-      title={origin ? t('Connect to {host}', { host: hostOf(origin) }) : t('Connect an instance')}
+      title={origin ? t('Connect to {host}', { host: hostOf(origin) }) : t('Connect to an instance')}
       submit={t('Connect')}
       confirmation={isTaken ? remote : own}
       act={connect}
@@ -38,13 +38,13 @@ export function ConnectDialog({ origin, onClose }: { origin: string; onClose: ()
     >
       <p className="muted">
         {isTaken
-          ? t('Your account at {host} has a password that this instance does not know. Enter it once.', { host })
+          ? t('You already have an account on {host}. Enter its password once to connect it.', { host })
           : t(
-              'This creates an account for you on that instance, linked to this one. It gets a password of its own, which this instance keeps for you.',
+              'This creates an account for you on that instance and links it to this one. It gets its own password, which this instance stores for you.',
             )}
       </p>
       <AddressField
-        label={t('Address of the instance')}
+        label={t('Instance address')}
         name="instance-address"
         {...address}
         disabled={origin !== '' || isTaken}
@@ -55,20 +55,20 @@ export function ConnectDialog({ origin, onClose }: { origin: string; onClose: ()
 
 /** The instance missed a change. Spec: Client session behaviour, password propagation. */
 export function ResendDialog({ origin, onClose }: { origin: string; onClose: () => void }) {
-  const password = usePassword({ name: 'resend-password', label: t('Your current password') })
+  const password = usePassword({ name: 'resend-password', label: t('Current password') })
   const host = hostOf(origin)
   return (
     <ConfirmDialog
       dialog="ResendDialog"
-      title={t('Send your password to {host}', { host })}
-      submit={t('Send')}
+      title={t('Update your password on {host}', { host })}
+      submit={t('Update')}
       confirmation={password}
       act={(signal, client) => client.passwordPropagation.resend(origin, password.value, { signal })}
-      done={t('Password sent to {host}.', { host })}
+      done={t('Password updated on {host}.', { host })}
       onClose={onClose}
     >
       <p className="muted">
-        {t('This instance could not be reached when you changed your password and still has the old one.')}
+        {t('{host} couldn’t be reached when you changed your password, so it still uses the old one.', { host })}
       </p>
     </ConfirmDialog>
   )

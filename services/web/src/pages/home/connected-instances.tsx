@@ -17,22 +17,22 @@ import { type RegistryEntry, useRegistry } from './registry.ts'
 const states: Record<RemoteInstance['state'], { tone: BadgeTone; label: Text; connectable?: true }> = {
   connecting: { tone: 'neutral', label: 'Connecting…' },
   connected: { tone: 'good', label: 'Connected' },
-  needs_password: { tone: 'warning', label: 'Needs your password', connectable: true },
+  needs_password: { tone: 'warning', label: 'Password needed', connectable: true },
   unreachable: { tone: 'bad', label: 'Unreachable' },
-  refused: { tone: 'bad', label: 'Refused', connectable: true },
-  disconnected: { tone: 'neutral', label: 'Disconnected', connectable: true },
+  refused: { tone: 'bad', label: 'Rejected', connectable: true },
+  disconnected: { tone: 'neutral', label: 'Not connected', connectable: true },
 }
 
 const passwordSyncs = {
-  sending: 'Sending the new password…',
-  retrying: 'New password not sent yet, retrying',
+  sending: 'Updating password…',
+  retrying: 'Password not updated yet. Retrying…',
 } as const satisfies Record<string, Text>
 
 const cardOf = ({ homeInstance }: User): { title: string; text: Text; values: Values } => ({
   title: t('Connected instances'),
   text: homeInstance
-    ? 'This account belongs to {homeInstance}. Manage its connections there.'
-    : 'Instances where you use this account.',
+    ? 'This account belongs to {homeInstance}. Manage its connected instances there.'
+    : 'Other instances where you use this account.',
   values: { homeInstance: homeInstance ?? '' },
 })
 
@@ -59,13 +59,13 @@ export function InstancesSummary({ user, remotes, elsewhere }: SummaryProps) {
         {elsewhere.map(({ origin }) => (
           <li key={origin} className="split-row">
             <strong>{hostOf(origin)}</strong>
-            <Badge>{t('Connected in another app')}</Badge>
+            <Badge>{t('Connected from another app')}</Badge>
           </li>
         ))}
       </ul>
       {remotes.length + elsewhere.length === 0 && !user.homeInstance && (
         <p className="muted">
-          <Phrase text="None yet. An instance is a server like this one, run by somebody else: your account can be used there too." />
+          <Phrase text="None yet. An instance is a server like this one, run by someone else. You can use your account there too." />
         </p>
       )}
     </Card>
@@ -93,7 +93,7 @@ export function ConnectedInstances({ user }: { user: User }) {
         ))}
       </ul>
       {remotes.length + elsewhere.length === 0 && isLocal && (
-        <EmptyState icon="link">{t('No connected instances yet. Connect one to use this account there.')}</EmptyState>
+        <EmptyState icon="link">{t('No connected instances yet. Connect one to use your account there.')}</EmptyState>
       )}
       {connecting !== null && <ConnectDialog origin={connecting} onClose={() => setConnecting(null)} />}
     </Card>
@@ -123,10 +123,12 @@ function InstanceRow({ remote, onConnect, onRemoved }: Acts & { remote: RemoteIn
       <span className="instance__state" role="status">
         <Badge tone={tone}>{t(label)}</Badge>
         {passwordSync !== 'idle' && <Badge tone="warning">{t(passwordSyncs[passwordSync])}</Badge>}
-        {passwordSync === 'idle' && pendingPasswordSync && <Badge tone="bad">{t('Still has your old password')}</Badge>}
+        {passwordSync === 'idle' && pendingPasswordSync && (
+          <Badge tone="bad">{t('Still uses your old password')}</Badge>
+        )}
         {remote.token && (
           <span className="small muted">
-            {remote.ownPassword ? t('Has a password of its own') : t('Uses your password')}
+            {remote.ownPassword ? t('Separate password') : t('Same password as here')}
           </span>
         )}
         {problem && <span className="small row-error">{problem}</span>}
@@ -135,7 +137,7 @@ function InstanceRow({ remote, onConnect, onRemoved }: Acts & { remote: RemoteIn
         {pendingPasswordSync && (
           <DialogButton
             size="small"
-            text="Send password again"
+            text="Update password"
             dialog={(close) => <ResendDialog origin={origin} onClose={close} />}
           />
         )}
@@ -179,7 +181,7 @@ function ElsewhereRow({ entry, onConnect, onRemoved }: Acts & { entry: RegistryE
         </span>
       </span>
       <span className="instance__state" role="status">
-        <Badge>{t('Connected in another app')}</Badge>
+        <Badge>{t('Connected from another app')}</Badge>
         {entry.lastConnectedAt !== null && (
           <span className="small muted">
             <RelativeTime at={entry.lastConnectedAt} />

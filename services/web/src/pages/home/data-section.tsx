@@ -11,7 +11,7 @@ import { useOwnPassword } from './use-password.tsx'
 export function DataSection({ user }: { user: User }) {
   return (
     <Card title={t('Your data')}>
-      <ActionRow title={t('Download your data')} text={t('One archive with everything that this instance has of you.')}>
+      <ActionRow title={t('Download your data')} text={t('A ZIP file with everything this instance has about you.')}>
         <DialogButton size="small" text="Download" dialog={(close) => <ExportDialog user={user} onClose={close} />} />
       </ActionRow>
     </Card>
@@ -31,19 +31,19 @@ export function ExportDialog({ user, onClose }: { user: User; onClose: () => voi
     <ConfirmDialog
       dialog="ExportDialog"
       title={t('Download your data')}
-      text="One archive with your profile, uploads, invites, friends, spaces and the messages that you wrote. You can download it twice a day."
+      text="A ZIP file with your profile, uploads, invites, friends, spaces and messages. You can download it twice a day."
       submit={t('Download')}
       mutation={mutation}
       interruptible
       act={download}
-      done={t('Your data was downloaded.')}
+      done={t('Download complete.')}
       onClose={onClose}
     >
       {field}
       {mutation.busy && (
         <div role="status" className="progress">
           <progress aria-label={t('Download')} />
-          <span className="small muted tabular">{t('{number} received', { number: formatBytes(received) })}</span>
+          <span className="small muted tabular">{t('{number} downloaded', { number: formatBytes(received) })}</span>
         </div>
       )}
     </ConfirmDialog>

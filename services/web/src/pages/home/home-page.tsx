@@ -32,12 +32,10 @@ export function HomePage({ user }: { user: User }) {
             </h1>
             <p className="muted">
               {user.homeInstance
-                ? t('Your name and your password are managed on {host}. Chat in the apps of this instance.', {
+                ? t('Your name and password are managed on {host}. To chat, use one of this instance’s apps.', {
                     host: user.homeInstance,
                   })
-                : t(
-                    'This is where your account lives: your name, your password, and who may use them. Chat in the apps of this instance.',
-                  )}
+                : t('Manage your account here. To chat, use one of this instance’s apps.')}
             </p>
           </header>
           <SecondFactorDemand user={user} isDemanded={isDemanded} />
@@ -53,38 +51,35 @@ export function HomePage({ user }: { user: User }) {
 /** What makes an account whole. Nothing when all is done. `isConnected`: null while that is not known. */
 function NextSteps({ user, isConnected }: { user: User; isConnected: boolean | null }) {
   const isLocal = user.homeInstance === null
-  const asks = isLocal && !user.secondFactor
-  const passkeys = useQuery(`passkeys ${user.id} ${asks}`, async (signal, client) =>
-    asks ? await client.call('listPasskeys', { signal }) : null,
-  )
   const steps: { title: Text; text: Text; path: string; link: Text; isDone: boolean }[] = [
     {
-      title: 'Show who you are',
-      text: 'A picture and a few words help friends to find you.',
+      title: 'Complete your profile',
+      text: 'An avatar and a short bio help friends recognize you.',
       path: '/settings/profile',
-      link: 'Fill it in',
+      link: 'Edit profile',
       isDone: !isLocal || Boolean(user.avatar || user.bio),
     },
     {
       title: 'Protect your account',
-      text: 'With a second factor or a passkey, a stolen password alone opens nothing.',
+      text: 'Add two-factor authentication, so that a stolen password isn’t enough to log in.',
       path: '/settings/security',
-      link: 'Set it up',
-      isDone: !asks || passkeys.data?.passkeys.length !== 0,
+      link: 'Set up',
+      // A passkey is not enough: the password alone still opens the account. Contract: 3, Passkeys.
+      isDone: !isLocal || user.secondFactor === true,
     },
     {
-      title: 'Use this account elsewhere',
-      text: 'Connect other instances, and keep one name and one password.',
+      title: 'Use your account on other instances',
+      text: 'Connect other instances and use them with this account.',
       path: '/settings/instances',
-      link: 'Connect one',
+      link: 'Connect an instance',
       isDone: !isLocal || isConnected === true,
     },
   ]
-  if ((asks && passkeys.loading) || (isLocal && isConnected === null)) return <Skeleton rows={1} of="card" />
+  if (isLocal && isConnected === null) return <Skeleton rows={1} of="card" />
   const open = steps.filter(({ isDone }) => !isDone)
   if (open.length === 0) return null
   return (
-    <Card title={t('What to do next')}>
+    <Card title={t('Next steps')}>
       <ul className="list">
         {open.map(({ title, text, path, link }) => (
           <li key={path}>
@@ -123,9 +118,7 @@ function Friends({ user }: { user: User }) {
       }
     >
       {ids.length === 0 && (
-        <p className="muted">
-          {phase === 'ready' ? t('Friends are listed here when they are online.') : t('Loading…')}
-        </p>
+        <p className="muted">{phase === 'ready' ? t('Friends appear here when they’re online.') : t('Loading…')}</p>
       )}
       <ul className="friends">
         {ids.map((id) => {
@@ -155,9 +148,9 @@ export function NewPasswordPage({ user }: { user: User }) {
   const client = useClient()
   return (
     <AuthFrame
-      title={t('Choose a new password')}
+      title={t('Set a new password')}
       subtitle={t(
-        'An admin has given you a temporary password. Choose one of your own to go on: the temporary one is the current password.',
+        'You logged in with a temporary password. To continue, enter it as your current password and choose a new one.',
       )}
     >
       <PasswordForm user={user} />

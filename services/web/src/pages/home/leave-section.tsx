@@ -23,25 +23,25 @@ export function LeaveSection({ user }: { user: User }) {
   const [open, setOpen] = useState<'account' | 'export' | null>(null)
   const close = () => setOpen(null)
   return (
-    <Card title={t('Leave')}>
+    <Card title={t('Delete account')}>
       <div className="list">
         {!user.homeInstance && (
           <ActionRow
-            title={t('Delete identities on other instances')}
-            text={t('Deletes your identity on the instances that you choose. Your account here is kept.')}
+            title={t('Delete your accounts on other instances')}
+            text={t('Deletes your accounts on the instances you choose. Your account here stays.')}
           >
             <DialogButton
               variant="danger"
               size="small"
               aria-disabled={remotes.length === 0}
-              text="Choose instances"
+              text="Choose instances…"
               dialog={(onClose) => <DeleteIdentitiesDialog remotes={remotes} onClose={onClose} />}
             />
           </ActionRow>
         )}
         <ActionRow
-          title={t('Delete this account')}
-          text={t('Deletes your account here and your identities on connected instances. This cannot be undone.')}
+          title={t('Delete your account')}
+          text={t('Deletes your account here and on connected instances. This can’t be undone.')}
         >
           <Button variant="danger" size="small" text="Delete account" onClick={() => setOpen('account')} />
         </ActionRow>
@@ -74,7 +74,7 @@ function DeleteAccountDialog({ user, onClose, onExport }: { user: User; onClose:
   return (
     <ConfirmDialog
       dialog="DeleteAccountDialog"
-      title={t('Delete this account')}
+      title={t('Delete your account')}
       submit={t('Delete permanently')}
       dangerous
       confirmation={password}
@@ -84,7 +84,7 @@ function DeleteAccountDialog({ user, onClose, onExport }: { user: User; onClose:
     >
       <p>
         <Phrase
-          text="This deletes your profile, messages and friendships, here and on connected instances. The username {name} becomes available to others."
+          text="This deletes your profile, messages and friendships, here and on connected instances. Other people will be able to use the name {name}."
           values={{ name: <UserName strong>{user.username}</UserName> }}
         />
       </p>
@@ -95,7 +95,7 @@ function DeleteAccountDialog({ user, onClose, onExport }: { user: User; onClose:
       <NotConnectedNotice />
       <OwnedSpaces
         spaces={spaces}
-        text="You own spaces. Transfer or delete them first. This account was not deleted."
+        text="Your account wasn’t deleted, because you own spaces. Transfer or delete them first:"
       />
       {remoteResults && <DeletionResults results={remoteResults} />}
       <Field
@@ -119,7 +119,7 @@ function NotConnectedNotice() {
     <Notice tone="warning">
       <p>
         <Phrase
-          text="Not connected: {hosts}. Your identity there is not deleted with this account. Connect first, or close this and use “Choose instances”, which deletes it through this instance."
+          text="You’re not connected to {hosts}, so your account there won’t be deleted. Connect first, or close this dialog and use “Choose instances” to delete it from here."
           values={{ hosts: <strong>{hosts.join(', ')}</strong> }}
         />
       </p>
@@ -136,14 +136,14 @@ function LastAdminNotice() {
   return (
     <Notice
       tone="warning"
-      text="You are the last admin of this instance. Without you, nobody can change its settings, invites and peers. Make another user an admin first."
+      text="You’re the last admin of this instance. Without you, no one can manage its settings, invites and peers. Make someone else an admin first."
     />
   )
 }
 
 const modes = [
-  ['soft', 'Keep my messages', 'Others can still read them. They are shown as written by a deleted user.'],
-  ['full', 'Delete my messages too', 'Your messages on these instances are deleted as well.'],
+  ['soft', 'Keep my messages', 'People can still read them. The author is shown as a deleted user.'],
+  ['full', 'Delete my messages too', 'Your messages on these instances are deleted, too.'],
 ] as const
 
 type Order = Endpoints['listDeletionOrders']['reply']['orders'][number]
@@ -184,8 +184,8 @@ function DeleteIdentitiesDialog({ remotes, onClose }: { remotes: readonly Remote
   return (
     <Dialog
       dialog="DeleteIdentitiesDialog"
-      title={t('Delete identities on other instances')}
-      submit={t('Delete identities')}
+      title={t('Delete your accounts on other instances')}
+      submit={t('Delete accounts')}
       submitDisabled={origins.length === 0}
       dangerous
       closeLabel={results ? t('Done') : t('Cancel')}
@@ -195,7 +195,7 @@ function DeleteIdentitiesDialog({ remotes, onClose }: { remotes: readonly Remote
       onClose={onClose}
     >
       <fieldset className="stack stack--tight">
-        <legend className="field__label">{t('Delete my identity on')}</legend>
+        <legend className="field__label">{t('Delete my account on')}</legend>
         {remotes.map(({ origin }) => (
           <Checkbox
             key={origin}

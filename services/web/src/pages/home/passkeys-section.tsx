@@ -30,7 +30,7 @@ export function PasskeysSection({ user }: { user: User }) {
   return (
     <Card
       title={t('Passkeys')}
-      text="Sign in by fingerprint, face or PIN of a device of yours, without username, password and code."
+      text="Log in with your device’s fingerprint, face or PIN instead of a password and code."
       action={
         canUsePasskeys() && (
           <DialogButton
@@ -45,7 +45,7 @@ export function PasskeysSection({ user }: { user: User }) {
       <QueryList
         query={query}
         items={query.data?.passkeys ?? null}
-        empty={canUsePasskeys() ? t('No passkeys yet.') : t('No passkeys yet. This browser cannot make any.')}
+        empty={canUsePasskeys() ? t('No passkeys yet.') : t('No passkeys yet. This browser doesn’t support passkeys.')}
         icon="key"
         rows={1}
       >
@@ -55,7 +55,7 @@ export function PasskeysSection({ user }: { user: User }) {
               <Button
                 size="small"
                 text="Remove"
-                fullText="Remove the passkey {name}"
+                fullText="Remove passkey {name}"
                 values={{ name: passkey.name }}
                 variant="danger"
                 onClick={() => setRemoved(passkey)}
@@ -85,7 +85,7 @@ function AddPasskeyDialog(props: Props) {
     <ConfirmDialog
       dialog="AddPasskeyDialog"
       title={t('Add a passkey')}
-      text="Your browser then asks where to keep it: on this device, on your phone or on a security key."
+      text="Your browser will ask where to save it: on this device, your phone or a security key."
       submit={t('Continue')}
       mutation={mutation}
       interruptible
@@ -93,7 +93,7 @@ function AddPasskeyDialog(props: Props) {
         const { addPasskey } = await loadPasskeys()
         await addPasskey(client, { name: name.value, password }, signal)
       }}
-      done={t('The passkey was added.')}
+      done={t('Passkey added.')}
       {...props}
     >
       {field}
@@ -103,7 +103,7 @@ function AddPasskeyDialog(props: Props) {
         maxLength={limits.passkeyNameMax}
         {...name}
         problem={name.value.trim() === '' ? t('Enter a name.') : null}
-        hint={t('By which you know it again.')}
+        hint={t('To help you recognize it later.')}
       />
     </ConfirmDialog>
   )
@@ -114,15 +114,15 @@ function RemovePasskeyDialog({ passkey: { id, name }, ...props }: Props & { pass
   return (
     <ConfirmDialog
       dialog="RemovePasskeyDialog"
-      title={t('Remove the passkey {name}', { name })}
-      text="It will no longer open your account. Delete it on your device too."
+      title={t('Remove passkey {name}', { name })}
+      text="You won’t be able to log in with it anymore. Delete it from your device too."
       submit={t('Remove')}
       dangerous
       confirmation={password}
       act={(signal, client) =>
         client.call('removePasskey', { params: { id }, body: { password: password.value }, signal })
       }
-      done={t('The passkey was removed.')}
+      done={t('Passkey removed.')}
       {...props}
     />
   )

@@ -15,12 +15,12 @@ export function PasswordSection({ user }: { user: User }) {
     <Card title={t('Password')} text="Changing your password logs you out everywhere else.">
       {user.passwordChangedAt && (
         <p className="small muted">
-          {t('Last changed, or all sessions ended: {date}', { date: formatDateTime(user.passwordChangedAt) })}
+          {t('Last changed (or logged out everywhere): {date}', { date: formatDateTime(user.passwordChangedAt) })}
         </p>
       )}
       {sharing.length > 0 && (
         <p className="small muted">
-          {t('It is changed there too: {hosts}. Other connected instances have passwords of their own.', {
+          {t('Your new password also applies on {hosts}. Other connected instances have separate passwords.', {
             hosts: sharing.map(({ origin }) => hostOf(origin)).join(', '),
           })}
         </p>
@@ -52,7 +52,7 @@ export function PasswordForm({ user }: { user: User }) {
     next.reset()
     const self = client.session.getSnapshot().user
     if (self) client.session.setUser({ ...self, passwordChangeRequired: false, passwordChangedAt: now() })
-    showToast(t('Your password was changed. You are logged out everywhere else.'))
+    showToast(t('Password changed. You’re logged out everywhere else.'))
     return true
   }
   return (

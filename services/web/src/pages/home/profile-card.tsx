@@ -79,14 +79,14 @@ function ProfileDialog({ user, onClose }: { user: User; onClose: () => void }) {
       changed={draft.isChanged || pictures !== initialPictures}
       kept
       act={async (signal) => client.updateProfile(await draft.toChange(signal), { signal })}
-      done={t('Your profile was saved.')}
+      done={t('Profile saved.')}
       onClose={onClose}
     >
       {user.homeInstance ? (
         <Notice>
           <p>
             <Phrase
-              text="Your name, pictures and colors are managed by your home instance, {host}. Change them there."
+              text="Your name, images and colors are managed by your home instance. Change them on {host}."
               values={{ host: <strong>{user.homeInstance}</strong> }}
             />
           </p>
@@ -101,17 +101,17 @@ function ProfileDialog({ user, onClose }: { user: User; onClose: () => void }) {
         maxLength={profileFields.customStatus.max}
         value={values.customStatus}
         onText={(customStatus) => set({ customStatus })}
-        hint={t('A short text beside your name.')}
+        hint={t('Shown next to your name.')}
       />
       <Switch
-        label={t('Show me in searches')}
-        hint={t('Other users of this instance can find your account.')}
+        label={t('Appear in search')}
+        hint={t('Let other people on this instance find you.')}
         on={values.discoverable}
         onChange={(discoverable) => set({ discoverable })}
       />
       <Switch
         label={t('Show my activity')}
-        hint={t('Friends can see what you are doing.')}
+        hint={t('Let friends see what you’re doing.')}
         on={values.showActivity}
         onChange={(showActivity) => set({ showActivity })}
       />
@@ -136,12 +136,12 @@ function ProfileFields({ draft }: { draft: ProfileDraft }) {
           {banner.src && <img src={banner.src} alt="" />}
           <PicturePicker
             name="banner-file"
-            label={t('Banner picture')}
+            label={t('Banner')}
             accept="image/*"
             choose={banner.src ? 'Change banner' : 'Choose banner'}
             onRemove={banner.src ? banner.onRemove : null}
             onFile={banner.onPick}
-            hint={t('A wide picture behind your avatar.')}
+            hint={t('A wide image shown behind your avatar.')}
           />
         </div>
       </div>
@@ -152,7 +152,7 @@ function ProfileFields({ draft }: { draft: ProfileDraft }) {
       />
       <Field
         isLong
-        label={t('About you')}
+        label={t('Bio')}
         name="bio"
         optional
         value={values.bio}

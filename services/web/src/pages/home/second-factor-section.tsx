@@ -22,27 +22,29 @@ export function SecondFactorSection({ user }: { user: User }) {
   )
   return (
     <Card
-      title={t('Second factor')}
-      text="A code of an app on your phone, beside your password: who knows the password alone cannot log in."
+      title={t('Two-factor authentication')}
+      text="Logging in also asks for a code from an app on your phone, so a stolen password isn’t enough."
     >
       <div className="list">
         <ActionRow
           title={isOn ? t('On') : t('Off')}
-          text={isOn ? t('A login asks for a code of your app.') : t('A login asks for your password only.')}
+          text={
+            isOn ? t('Logging in requires your password and a code.') : t('Logging in requires only your password.')
+          }
         >
           <Button
             size="small"
             variant={isOn ? 'danger' : 'outline'}
-            text={isOn ? 'Turn off the second factor' : 'Turn on the second factor'}
+            text={isOn ? 'Turn off two-factor' : 'Turn on two-factor'}
             onClick={() => setOpened(isOn ? 'turnOff' : 'setUp')}
           />
         </ActionRow>
         {isOn && (
           <ActionRow
             title={state ? t('Recovery codes left: {count}', { count: state.recoveryCodesLeft }) : t('Recovery codes')}
-            text={t('Each lets you log in once without the app. Make new ones when few are left.')}
+            text={t('Use one to log in without your app. Each works once. Generate new codes when you’re running low.')}
           >
-            <Button size="small" text="New recovery codes" onClick={() => setOpened('renew')} />
+            <Button size="small" text="Generate new codes" onClick={() => setOpened('renew')} />
           </ActionRow>
         )}
       </div>
@@ -68,9 +70,9 @@ export function SecondFactorDemand({ user, isDemanded }: { user: User; isDemande
       {isDemanded && (
         <Notice
           tone="warning"
-          text="This instance demands a second factor of its admins: the administration opens when yours is on."
+          text="This instance requires two-factor authentication for admins. Turn it on to open the admin pages."
         >
-          <Button size="small" variant="primary" text="Turn on the second factor" onClick={() => setSettingUp(true)} />
+          <Button size="small" variant="primary" text="Turn on two-factor" onClick={() => setSettingUp(true)} />
         </Notice>
       )}
       {isSettingUp && <SetUpDialog user={user} onClose={() => setSettingUp(false)} />}
@@ -87,8 +89,8 @@ function SetUpDialog({ user, onClose }: Props) {
   return (
     <ConfirmDialog
       dialog="SetUpDialog"
-      title={t('Turn on the second factor')}
-      text="You need an authenticator app on your phone or computer. From then on a login asks for a code of that app beside your password."
+      title={t('Turn on two-factor')}
+      text="You need an authenticator app on your phone or computer. After this, logging in requires your password and a code from the app."
       submit={t('Continue')}
       confirmation={password}
       act={(signal, client) => client.call('beginSecondFactor', { body: { password: password.value }, signal })}
@@ -109,8 +111,8 @@ function ConfirmStep({ user, secret, onClose }: Props & { secret: Secret }) {
   return (
     <ConfirmDialog
       dialog="ConfirmStep"
-      title={t('Add this account to your app')}
-      text="Scan the picture with your app, or enter the key there. Then type the six digits that the app shows."
+      title={t('Set up your authenticator app')}
+      text="Scan the QR code with your app, or enter the key manually. Then enter the six-digit code that the app shows."
       submit={t('Turn on')}
       confirmation={code}
       act={confirm}
@@ -118,13 +120,13 @@ function ConfirmStep({ user, secret, onClose }: Props & { secret: Secret }) {
       onClose={onClose}
     >
       <Suspense fallback={<div className="qr-code" />}>
-        <QrCode text={secret.otpauthUri} label={t('QR code with the key')} />
+        <QrCode text={secret.otpauthUri} label={t('QR code for your authenticator app')} />
       </Suspense>
       <div className="own-secret">
         <code className="own-secret__text" data-testid="second-factor-key">
           {secret.secret.match(/.{1,4}/g)?.join(' ')}
         </code>
-        <CopyButton size="small" text={secret.secret} label={t('Copy the key')} />
+        <CopyButton size="small" text={secret.secret} label={t('Copy key')} />
       </div>
     </ConfirmDialog>
   )
@@ -134,15 +136,10 @@ function RecoveryCodes({ user, codes, onClose }: Props & { codes: readonly strin
   const text = codes.join('\n')
   const file = () => new Blob([`${location.host}, ${user.username}\n\n${text}\n`], { type: 'text/plain' })
   return (
-    <Dialog
-      dialog="RecoveryCodes"
-      title={t('Your recovery codes')}
-      closeLabel={t('I have saved them')}
-      onClose={onClose}
-    >
+    <Dialog dialog="RecoveryCodes" title={t('Your recovery codes')} closeLabel={t('I’ve saved them')} onClose={onClose}>
       <Notice
         tone="warning"
-        text="These codes are shown only once. Each lets you log in once without the app: keep them where you find them without your phone."
+        text="These codes are shown only once. Use one to log in if you can’t use your app; each works once. Keep them somewhere you can get to without your phone."
       />
       <ol className="recovery-codes" data-testid="recovery-codes">
         {codes.map((code) => (
@@ -152,7 +149,7 @@ function RecoveryCodes({ user, codes, onClose }: Props & { codes: readonly strin
         ))}
       </ol>
       <div className="button-row">
-        <CopyButton size="small" text={text} label={t('Copy the recovery codes')} data-first-focus />
+        <CopyButton size="small" text={text} label={t('Copy recovery codes')} data-first-focus />
         <Button size="small" text="Download" onClick={() => saveFile(file(), `${user.username}-recovery-codes.txt`)} />
       </div>
     </Dialog>
@@ -165,9 +162,9 @@ function RenewCodesDialog({ user, onClose }: Props) {
   return (
     <ConfirmDialog
       dialog="RenewCodesDialog"
-      title={t('New recovery codes')}
-      text="The codes that you have saved before no longer count then."
-      submit={t('Make new codes')}
+      title={t('Generate new codes')}
+      text="Your old codes will stop working."
+      submit={t('Generate codes')}
       confirmation={confirmation}
       act={async (_, client) => (await client.call('renewRecoveryCodes', { body })).recoveryCodes}
       next={(codes) => <RecoveryCodes user={user} codes={codes} onClose={onClose} />}
@@ -182,8 +179,8 @@ function TurnOffDialog({ user, onClose }: Props) {
   return (
     <ConfirmDialog
       dialog="TurnOffDialog"
-      title={t('Turn off the second factor')}
-      text="From then on your password alone is enough to log in."
+      title={t('Turn off two-factor')}
+      text="After this, your password alone is enough to log in."
       submit={t('Turn off')}
       dangerous
       confirmation={confirmation}
@@ -191,7 +188,7 @@ function TurnOffDialog({ user, onClose }: Props) {
         await client.call('endSecondFactor', { body })
         client.session.setUser({ ...user, secondFactor: false })
       }}
-      done={t('The second factor is off.')}
+      done={t('Two-factor authentication is off.')}
       onClose={onClose}
     />
   )

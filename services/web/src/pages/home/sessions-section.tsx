@@ -20,8 +20,8 @@ export function SessionsCard({ user }: { user: User }) {
   const changedAt = user.passwordChangedAt
   return (
     <Card
-      title={t('Where you are logged in')}
-      text="Everything that has your account open now. A device that is logged in but closed is not listed."
+      title={t('Active now')}
+      text="Apps and browsers that are connected to your account. Devices that are logged in but not open aren’t listed."
       action={<Button size="small" icon="refresh" text="Refresh" onClick={query.refetch} />}
     >
       <QueryError query={query} />
@@ -29,20 +29,20 @@ export function SessionsCard({ user }: { user: User }) {
       {query.data && <SocketList answer={query.data} ownSessionId={sessionId} />}
       <ActionRow
         className="sessions__end"
-        title={t('Log out everywhere')}
+        title={t('Log out everywhere else')}
         text={
           changedAt
             ? t(
-                'Logins from before {date} have ended already: your password was changed, or all sessions were ended.',
+                'Sessions from before {date} have already ended, because your password changed or you logged out everywhere.',
                 { date: formatDateTime(changedAt) },
               )
-            : t('Your password has not been changed since this account was created.')
+            : t('You haven’t changed your password since you created this account.')
         }
       >
         <DialogButton
           size="small"
           variant="danger"
-          text="Log out everywhere"
+          text="Log out everywhere else"
           dialog={(close) => <EndSessionsDialog user={user} onClose={close} />}
         />
       </ActionRow>
@@ -56,14 +56,14 @@ function EndSessionsDialog({ user, onClose }: { user: User; onClose: () => void 
   return (
     <ConfirmDialog
       dialog="EndSessionsDialog"
-      title={t('Log out everywhere')}
-      text="This ends every session of your account but this one, at once. Your password stays the same."
-      submit={t('Log out everywhere')}
+      title={t('Log out everywhere else')}
+      text="This logs you out everywhere except here. Your password stays the same."
+      submit={t('Log out everywhere else')}
       dangerous
       confirmation={password}
       // Not aborted on unmount: the response holds the new token of this session.
       act={(_, client) => client.endSessions(password.value)}
-      done={t('You are logged out everywhere else.')}
+      done={t('You’re logged out everywhere else.')}
       onClose={onClose}
     />
   )
@@ -73,9 +73,9 @@ const methods: Record<SignIns[number]['method'], Text> = {
   password: 'Password',
   second_factor: 'Password and code',
   passkey: 'Passkey',
-  home: 'Password of the home instance',
-  recovery: 'Recovery link',
-  registration: 'Registration',
+  home: 'Home instance password',
+  recovery: 'Password reset link',
+  registration: 'Account created',
   renewal: 'Session renewed',
 }
 const shownFirst = 5
@@ -88,20 +88,20 @@ export function SignInsCard() {
   const hasMore = !isWhole && (all?.length ?? 0) > shownFirst
   return (
     <Card
-      title={t('Latest logins')}
-      text="Of the last 90 days. If one was not you, change your password: that ends every other login."
+      title={t('Login history')}
+      text="The last 90 days. If you don’t recognize a login, change your password. That logs you out everywhere else."
     >
       <QueryList
         query={query}
         items={all?.slice(0, isWhole ? all.length : shownFirst) ?? null}
         fetchNextPage={hasMore ? () => setWhole(true) : null}
-        empty={t('No logins in 90 days.')}
+        empty={t('No logins in the last 90 days.')}
         icon="info"
       >
         {({ id, device, method, network, signedInAt }) => (
           <li key={id} className="split-row">
             <span>
-              <strong>{device ?? t('Another app')}</strong> <Badge>{t(methods[method])}</Badge>
+              <strong>{device ?? t('Unknown app')}</strong> <Badge>{t(methods[method])}</Badge>
             </span>
             <span className="small muted">
               {network} · <RelativeTime at={signedInAt} />

@@ -19,7 +19,7 @@ const parts: ReadonlyArray<readonly [path: string, name: Text, cards: readonly C
   ['sessions', 'Sessions', [SessionsCard, SignInsCard]],
   ['instances', 'Connected instances', [ConnectedInstances]],
   ['data', 'Your data', [DataSection]],
-  ['leave', 'Leave', [LeaveSection]],
+  ['leave', 'Delete account', [LeaveSection]],
 ]
 
 /** A federated account has none here. */

@@ -44,7 +44,7 @@ export const useOwnPassword = (user: User, name: string) => usePassword({ name, 
 
 export function useCode(name: string, mutation: Mutation) {
   const { input, ...confirmation } = useConfirmation(mutation, {
-    missing: t('Enter the code of your app.'),
+    missing: t('Enter the code from your authenticator app.'),
     isMissing: (value) => !value.trim(),
     isRefusal: (error) => error.code === 'second_factor_incorrect',
   })
