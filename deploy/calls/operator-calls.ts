@@ -138,6 +138,6 @@ function explain(cause: unknown, dataFolder: string): string {
   const { code, message } = cause as NodeJS.ErrnoException
   if (code === 'EACCES')
     return `no permission to use the socket in ${dataFolder}: run the command as the instance's user`
-  if (isAbsent(cause)) return `no instance runs on the data folder ${dataFolder}: start it, or set GATEHOUSE_DATA`
+  if (isAbsent(cause)) return `no instance is running in ${dataFolder}: start it, or set GATEHOUSE_DATA`
   return `the instance in ${dataFolder} did not answer: ${message}`
 }

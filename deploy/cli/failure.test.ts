@@ -10,7 +10,7 @@ const explain = (error: unknown) => {
 
 describe('what PostgreSQL sends to a command', () => {
   it('is told in one line where it cannot do the work now, and left to the command otherwise', () => {
-    expect(explain(sent('57P01'))).to.deep.equal([5, 'PostgreSQL went away: nothing was changed'])
+    expect(explain(sent('57P01'))).to.deep.equal([5, 'lost the connection to PostgreSQL: nothing was changed'])
     expect(explain(sent('53100'))).to.deep.equal([1, 'the disk is full: nothing was changed'])
     expect(explain(sent('25006'))![1]).to.match(/^PostgreSQL is read-only .*: nothing was changed$/)
     expect(explain(sent('53200'))![1]).to.match(/^PostgreSQL is out of .*: nothing was changed$/)

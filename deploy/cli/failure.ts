@@ -51,7 +51,8 @@ export function storageFailure(error: unknown, outcome: string): CommandFailure 
     const kind = error instanceof UploadStoreRefused ? 'usage' : 'unreachable'
     return new CommandFailure(kind, `UPLOAD_STORE: ${error.message}; ${outcome}`, error)
   }
-  if (isServerLost(error)) return new CommandFailure('unreachable', `PostgreSQL went away: ${outcome}`, error)
+  if (isServerLost(error))
+    return new CommandFailure('unreachable', `lost the connection to PostgreSQL: ${outcome}`, error)
   if (isDiskFull(error)) return new CommandFailure('failed', `the disk is full: ${outcome}`, error)
   const fault = serverFaultOf(error)
   if (fault !== 'readOnly' && fault !== 'exhausted') return null

@@ -51,12 +51,12 @@ async function requireEmptyInstance(client: pg.ClientBase): Promise<void> {
     `select exists (select from users) as users,
        exists (select from session_nodes where seen_at > now() - interval '15 seconds') as nodes`,
   )
-  if (rows[0]?.users) throw new CommandFailure('refused', 'this instance has accounts: only a new one can take others')
-  if (rows[0]?.nodes) throw new CommandFailure('refused', 'services of this instance run: stop them, and wait 15 s')
+  if (rows[0]?.users) throw new CommandFailure('refused', 'this instance already has accounts: use a new instance')
+  if (rows[0]?.nodes) throw new CommandFailure('refused', 'this instance is still running: stop it and wait 15 s')
 }
 
 function explain(kind: string, error: unknown, isUnknown: boolean): CommandFailure {
-  const outcome = isUnknown ? 'it may be committed, and then a second run is refused' : 'nothing was changed'
+  const outcome = isUnknown ? 'it may have been committed; if so, a second run is rejected' : 'nothing was changed'
   const known = storageFailure(error, outcome)
   if (known) return known
   const { code, message } = error as { code?: string; message: string }

@@ -115,7 +115,7 @@ export async function openStoppedInstance(environment: Environment): Promise<Sto
 /** Opening another folder would make a new instance there. Throws CommandFailure. */
 export function requireInstance(dataFolder: string): void {
   if (isDataFolder(dataFolder)) return
-  throw new CommandFailure('unknown', `there is no instance in ${dataFolder}: name its data folder`)
+  throw new CommandFailure('unknown', `no instance in ${dataFolder}: set GATEHOUSE_DATA to its data folder`)
 }
 
 type Orm = Awaited<ReturnType<typeof connectDatabase>>

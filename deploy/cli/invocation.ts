@@ -58,6 +58,6 @@ export const formatTime = (ms: unknown): string | null =>
 /** Other processes can read arguments. */
 export async function readSecretLine({ input }: Terminal): Promise<string> {
   const [line = ''] = (await text(input)).split(/\r?\n/)
-  if (!line) throw new CommandFailure('usage', 'standard input is empty: pipe the value into the command')
+  if (!line) throw new CommandFailure('usage', 'standard input is empty: pipe the value into this command')
   return line
 }

@@ -48,10 +48,10 @@ function createProgram(context: Context, isJson: boolean): Command {
   const { terminal } = context
   const program = new Command('gatehouse')
     .description(
-      'Administers the instance of this environment: GATEHOUSE_DATA, or the URLs and secrets of its services.',
+      'Manage a Gatehouse instance. Uses the instance in GATEHOUSE_DATA, or the service URLs and secrets in the environment.',
     )
-    .option('--json', 'print JSON, for scripts')
-    .option('--yes', 'do what cannot be undone without asking')
+    .option('--json', 'print JSON for scripts')
+    .option('--yes', 'do not ask for confirmation')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => void terminal.output.write(text),
@@ -60,7 +60,7 @@ function createProgram(context: Context, isJson: boolean): Command {
     .exitOverride()
     // It offers --yes for what looks like it.
     .showSuggestionAfterError(false)
-    .showHelpAfterError('(add --help for what is possible)')
+    .showHelpAfterError('(run with --help to see usage)')
   const defineIn = (parent: Command): Define => {
     return (usage, description, action) => {
       const command = parent.command(usage).description(description)
@@ -122,7 +122,10 @@ function bodyOf({ status, body }: CallAnswer): CallAnswer['body'] {
 
 async function confirm(terminal: Terminal, question: string): Promise<void> {
   if (!terminal.isInteractive)
-    throw new CommandFailure('unconfirmed', `${question} This cannot be undone: repeat the command with --yes`)
+    throw new CommandFailure(
+      'unconfirmed',
+      `${question} This cannot be undone. Run the command again with --yes to confirm`,
+    )
   const asked = createInterface({ input: terminal.input, output: terminal.errors })
   const answer = await asked.question(`${printable(question)} This cannot be undone. Type yes: `)
   asked.close()

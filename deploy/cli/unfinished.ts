@@ -9,10 +9,10 @@ export const unfinishedName = (file: string): string => `${file}.${hostname()}-$
 /** Renaming would replace what is there. Throws CommandFailure. */
 export async function requireFilePath(file: string): Promise<void> {
   await access(dirname(file), constants.W_OK).catch(() => {
-    throw new CommandFailure('usage', `cannot write ${file}: its folder is missing or closed`)
+    throw new CommandFailure('usage', `cannot write ${file}: its folder does not exist or is not writable`)
   })
   const found = await lstat(file).catch(() => null)
-  if (found) throw new CommandFailure('usage', `${file} is there: name another one, nothing is overwritten`)
+  if (found) throw new CommandFailure('usage', `${file} already exists: choose another file name`)
 }
 
 /** Of ended processes of this machine. */

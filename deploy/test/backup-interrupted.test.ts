@@ -116,7 +116,7 @@ describe('a backup, restore or import that is killed, or finds no room', functio
 
     expect(backup.code, backup.stderr).to.equal(5)
     expect(backup.stderr)
-      .to.match(/^PostgreSQL went away: there is no archive$/m)
+      .to.match(/^lost the connection to PostgreSQL: there is no archive$/m)
       .and.not.include('    at ')
     expect([await readdir(at('archives')), await readdir(at('uploads'))]).to.deep.equal([[], ['large.bin']])
     const backedUp = await runArguments(backUp, variables(source.url, 'uploads'))
@@ -126,7 +126,7 @@ describe('a backup, restore or import that is killed, or finds no room', functio
     const lost = await held.lose(restore())
     expect(lost.code, lost.errors).to.equal(5)
     expect(lost.errors)
-      .to.match(/^PostgreSQL went away: nothing was changed$/m)
+      .to.match(/^lost the connection to PostgreSQL: nothing was changed$/m)
       .and.not.include('    at ')
     expect([await litter(), await countUsers(target.url)]).to.deep.equal([[], 0])
 
@@ -134,7 +134,9 @@ describe('a backup, restore or import that is killed, or finds no room', functio
     await using last = await holdAt(target.url, 'insert on uploads', { isAtCommit: true })
     const unknown = await last.lose(restore())
     expect(unknown.code, unknown.errors).to.equal(5)
-    expect(unknown.errors).to.match(/^PostgreSQL went away: it may be committed, and then a second run is refused$/m)
+    expect(unknown.errors).to.match(
+      /^lost the connection to PostgreSQL: it may have been committed; if so, a second run is rejected$/m,
+    )
     expect([await litter(), await countUsers(target.url)]).to.deep.equal([['large.bin'], 0])
     const restored = await restore()
     expect(restored.code, restored.errors).to.equal(0)

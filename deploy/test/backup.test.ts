@@ -146,7 +146,7 @@ describe('backup and restore', function () {
       expect(await refusal(at('cut')), `${kept} of ${size} bytes`).to.match(/^\S+ is (cut|no backup)[^\n]*$/)
     }
     await writeFile(at('text'), 'some text')
-    expect(await refusal(at('text'))).to.match(/damaged: it is no backup of Gatehouse$/)
+    expect(await refusal(at('text'))).to.match(/damaged: it is not a Gatehouse backup$/)
     expect(await refusal(at('missing'))).to.match(/^cannot read /)
     const nobody = await gatehouse(at('nobody'), 'backup', at('empty'))
     expect([nobody.code, existsSync(at('nobody')), existsSync(at('empty'))]).to.deep.equal([4, false, false])

@@ -66,7 +66,7 @@ describe('the command line beside an embedded instance', function () {
     const gone = await gatehouse(['users', 'show', 'carl'])
 
     expect(refused).to.include({ code: 6, output: '' })
-    expect(refused.errors).to.match(/^The account carl .*--yes\n$/)
+    expect(refused.errors).to.match(/^This deletes the user carl .*--yes\n$/)
     expect([stillThere.code, wrongMode.code, deleted.code, gone.code]).to.deep.equal([0, 3, 0, 4])
     expect(wrongMode.errors).to.include('mode must be soft or full')
     expect(deleted.output).to.include('other instances that are asked to delete it: 0')
@@ -99,7 +99,7 @@ describe('the command line beside an embedded instance', function () {
       expect(output).to.equal('')
       expect(errors).to.not.include('    at ')
     }
-    expect(outcomes.stopped.errors).to.match(/^no instance runs on the data folder .*\n$/)
+    expect(outcomes.stopped.errors).to.match(/^no instance is running in .*\n$/)
     expect((user as { username: string }).username).to.equal('dora')
   })
 
@@ -247,16 +247,16 @@ describe('the command line beside an embedded instance', function () {
       'configuration',
       'database',
       'uploads',
-      'own origin',
+      'public address',
     ])
     expect([unhealthy.code, stopped.code, withoutDatabase.code]).to.deep.equal([7, 7, 0])
     expect([itself.code, another.code], itself.output).to.deep.equal([0, 7])
-    expect(another.output).to.match(/WRONG\s+own origin\s+http:\S+ answers 200 and not as this instance/)
+    expect(another.output).to.match(/FAIL\s+public address\s+http:\S+ answers 200 and not as this instance/)
     expect(withoutDatabase.output).to.match(/skipped\s+database/)
     expect(unhealthy.output)
-      .to.match(/WRONG\s+own origin/)
+      .to.match(/FAIL\s+public address/)
       .and.match(/ok\s+database/)
-    expect(stopped.output).to.match(/WRONG\s+database\s+no instance runs/)
+    expect(stopped.output).to.match(/FAIL\s+database\s+no instance is running/)
   })
 
   it('is a program of its own, with help for each command', async () => {
@@ -323,8 +323,8 @@ describe('the command line of a distributed instance', () => {
 
     expect(code).to.equal(7)
     expect(output)
-      .to.match(/WRONG\s+bus \(NATS\)\s+does not answer \(.*REFUSED.*\)/)
-      .and.match(/WRONG\s+cache \(Redis\)\s+does not answer \(.*ECONNREFUSED.*\)/)
+      .to.match(/FAIL\s+bus \(NATS\)\s+does not answer \(.*REFUSED.*\)/)
+      .and.match(/FAIL\s+cache \(Redis\)\s+does not answer \(.*ECONNREFUSED.*\)/)
   })
 })
 

@@ -98,7 +98,7 @@ describe('npm start, its database', function () {
       .to.have.property('dependencies')
       .that.includes({ postgres_writes: false })
     expect(checked.code).to.equal(7)
-    expect(checked.output).to.match(/WRONG\s+database\s+PostgreSQL is read-only/)
+    expect(checked.output).to.match(/FAIL\s+database\s+PostgreSQL is read-only/)
     expect(encrypted.code).to.equal(5)
     expect(encrypted.errors).to.match(/^PostgreSQL is read-only.*\n$/)
     expect((await gatehouse('check')).code).to.equal(0)

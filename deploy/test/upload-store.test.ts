@@ -151,9 +151,9 @@ describe('the command line with uploads in S3', function () {
       return /^.*(?= +uploads) +uploads.*$/m.exec(output)?.[0].trim().replaceAll(/ +/g, ' ')
     }
     expect(await look(inS3())).to.equal(`ok uploads s3://test-bucket/${prefix} answers, with these keys`)
-    expect(await look({ ...inS3(), AWS_SECRET_ACCESS_KEY: 'another' })).to.match(/^WRONG uploads .* answered 403/)
+    expect(await look({ ...inS3(), AWS_SECRET_ACCESS_KEY: 'another' })).to.match(/^FAIL uploads .* answered 403/)
     expect(await look(inFolder())).to.equal(`ok uploads file:${at('old')} is there and writable`)
-    expect(await look(inFolder('absent'))).to.match(/^WRONG uploads .*ENOENT/)
+    expect(await look(inFolder('absent'))).to.match(/^FAIL uploads .*ENOENT/)
     expect(await look({})).to.equal('skipped uploads neither UPLOAD_STORE nor UPLOAD_DIR is in this environment')
     const backup = await run(inS3(), 'backup', at('archive'))
     const wrong = await run({ ...inS3(), AWS_SECRET_ACCESS_KEY: 'another' }, 'backup', at('wrong'))

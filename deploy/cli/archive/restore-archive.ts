@@ -132,9 +132,9 @@ async function verifyArchive(file: string): Promise<{ header: ArchiveHeader; man
   const checksums: Record<string, string> = {}
   try {
     await readMembers(file, async (name, content) => {
-      if (found.manifest) throw new CommandFailure('refused', `${file} goes on after its end`)
+      if (found.manifest) throw new CommandFailure('refused', `${file} is damaged: it has extra data at the end`)
       const [isHeader, isManifest] = [name === memberNames.header, name === memberNames.manifest]
-      if (!found.header && !isHeader) throw new CommandFailure('refused', `${file} is no backup of Gatehouse`)
+      if (!found.header && !isHeader) throw new CommandFailure('refused', `${file} is not a Gatehouse backup`)
       const { checksum, bytes } = await readContent(content, { isKept: isHeader || isManifest })
       if (isHeader) found.header = readHeader(file, JSON.parse(bytes.toString()))
       if (isManifest) found.manifest = archiveManifest.parse(JSON.parse(bytes.toString()))
@@ -144,11 +144,11 @@ async function verifyArchive(file: string): Promise<{ header: ArchiveHeader; man
     if (cause instanceof CommandFailure) throw cause
     const { code = '' } = cause as NodeJS.ErrnoException
     if (['ENOENT', 'EACCES'].includes(code)) cannotRead(file)(cause)
-    const fault = found.header ? 'it ends too early' : 'it is no backup of Gatehouse'
-    throw new CommandFailure('refused', `${file} is cut or damaged: ${fault}`, cause)
+    const fault = found.header ? 'it ends early' : 'it is not a Gatehouse backup'
+    throw new CommandFailure('refused', `${file} is damaged: ${fault}`, cause)
   }
   const { header, manifest } = found
-  if (!header || !manifest) throw new CommandFailure('refused', `${file} is cut: its end is missing`)
+  if (!header || !manifest) throw new CommandFailure('refused', `${file} is damaged: its end is missing`)
   const names = new Set([...Object.keys(checksums), ...Object.keys(manifest.checksums)])
   for (const name of names) {
     if (checksums[name] !== manifest.checksums[name])

@@ -117,7 +117,7 @@ async function holdFiles(client: pg.Client, place: UploadPlace, names: readonly 
   await using opening = new AsyncDisposableStack()
   const isFolder = (await lstat(uploadDir).catch(() => null))?.isDirectory()
   if (!isFolder && names.length === 0) return nothingHeld
-  if (!isFolder) throw new CommandFailure('usage', `UPLOAD_DIR: ${uploadDir} is no folder, and rows name files`)
+  if (!isFolder) throw new CommandFailure('usage', `UPLOAD_DIR: ${uploadDir} is not a folder, but there are uploads`)
   const { folder } = opening.use(await openUploadStaging(client, place, 'backup'))
   for (const name of names) {
     const source = join(uploadDir, name)
@@ -168,6 +168,6 @@ function explain(error: unknown): unknown {
   if (known) return known
   const { code, message } = error as { code?: string; message: string }
   if (code === 'ENOENT' || code === 'EACCES') return new CommandFailure('usage', message, error)
-  const remedy = 'the role of DATABASE_URL may not read every table: use the one that owns the schema'
+  const remedy = 'the role in DATABASE_URL cannot read every table: use the schema owner'
   return code === '42501' ? new CommandFailure('refused', remedy, error) : error
 }

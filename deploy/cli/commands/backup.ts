@@ -21,20 +21,20 @@ type SecretOptions = { secrets?: string; passphraseFile?: string }
 /** `backup`, `restore`, `secrets show` and `move-up`. docs/operators.md, "Backup and restore". */
 export function defineBackupCommands(define: Define, group: DefineGroup): void {
   const passphrase = '--passphrase-file <file>'
-  const opener = 'opens that file; - reads standard input'
+  const opener = 'file with the passphrase for the secrets file; - for standard input'
   const backup = 'Writes one consistent archive of the database and the uploads, also while the instance runs'
   define('backup', backup, runBackup)
-    .argument('<archive>', 'the file to write; it holds password hashes and the secrets of peers')
-    .option('--secrets <file>', 'writes the signing secrets too, into this file apart')
-    .option(passphrase, 'encrypts that file; - reads standard input')
-  define('restore <archive>', 'Restores an archive into a new, stopped instance', runRestore)
-    .option('--secrets <file>', 'takes the signing secrets of this file, so that sessions go on')
+    .argument('<archive>', 'file to write; contains password hashes and peer secrets')
+    .option('--secrets <file>', 'also write the signing secrets to this separate file')
+    .option(passphrase, 'file with the passphrase for the secrets file; - for standard input')
+  define('restore <archive>', 'Restore an archive into a new, stopped instance', runRestore)
+    .option('--secrets <file>', 'use the signing secrets in this file, so that users stay logged in')
     .option(passphrase, opener)
-  const defineSecrets = group('secrets', 'The file of secrets that a backup wrote')
-  defineSecrets('show <file>', 'Prints the secrets', showSecrets).option(passphrase, opener)
-  define('move-up', 'Carries an embedded instance over into the new distributed one of this environment', moveUp)
-    .argument('<data-folder>', 'of the stopped embedded instance')
-    .option('--new-secret', 'although JWT_SECRET is another one: every session ends')
+  const defineSecrets = group('secrets', 'Read a secrets file written by backup')
+  defineSecrets('show <file>', 'Print the secrets', showSecrets).option(passphrase, opener)
+  define('move-up', 'Move a single-process instance into the new distributed instance in this environment', moveUp)
+    .argument('<data-folder>', 'data folder of the stopped single-process instance')
+    .option('--new-secret', 'allow a different JWT_SECRET; logs everyone out')
 }
 
 async function showSecrets(invocation: Invocation, options: SecretOptions, file: string): Promise<Result> {
@@ -65,7 +65,7 @@ async function runBackup(invocation: Invocation, options: SecretOptions, file: s
   const manifest = await writeArchive({ ...instance, file: resolve(file), now: now(), progress })
   try {
     if (secretsFile && instance.secrets) await writeSecrets(secretsFile, instance.secrets, passphrase)
-    return describe(manifest, `${file} is complete`)
+    return describe(manifest, `Wrote ${file}`)
   } catch (error) {
     await rm(resolve(file), { force: true })
     throw error
@@ -79,15 +79,15 @@ async function runRestore(invocation: Invocation, options: SecretOptions, file: 
   await using instance = await openStoppedInstance(environment)
   const { keepSecrets } = instance
   if (secrets && !keepSecrets && instance.secrets?.jwtSecret !== secrets.jwtSecret) {
-    const remedy = 'set it (`secrets show` prints it), or leave --secrets out'
+    const remedy = 'set it to the value that `secrets show` prints, or omit --secrets'
     throw new CommandFailure('usage', `JWT_SECRET is not that of the backup: ${remedy}`)
   }
   if (secrets?.encryptionSecret && !keepSecrets)
     requireEncryptionSecret(instance.encryptionSecret, secrets.encryptionSecret)
   const keeping = secrets && keepSecrets && { beforeCommit: () => keepSecrets(secrets) }
   const manifest = await restoreArchive({ ...instance, file: resolve(file), progress, ...keeping })
-  const sessions = secrets || instance.secrets ? '' : '; JWT_SECRET has to stay the same, or every session ends'
-  return describe(manifest, `${file} is restored${sessions}`)
+  const sessions = secrets || instance.secrets ? '' : '; keep the same JWT_SECRET, or everyone is logged out'
+  return describe(manifest, `Restored ${file}${sessions}`)
 }
 
 async function moveUp(invocation: Invocation, { newSecret }: { newSecret?: boolean }, dataFolder: string) {
@@ -108,7 +108,7 @@ async function moveUp(invocation: Invocation, { newSecret }: { newSecret?: boole
   await using scratch = await openScratchFolder()
   const file = join(scratch.path, 'archive')
   await writeArchive({ ...source, file, now: now(), progress })
-  return describe(await restoreArchive({ ...target, file, progress }), `${dataFolder} is carried over`)
+  return describe(await restoreArchive({ ...target, file, progress }), `Moved ${dataFolder}`)
 }
 
 /** Without it second factors and the secrets of peers would be lost. Throws CommandFailure. */

@@ -32,11 +32,11 @@ const dayMs = 24 * 60 * 60 * 1000
 
 /** `check`: what an operator would look at after a change. docs/operators.md, "Command line". */
 export function defineCheckCommand(define: Define): void {
-  const subjects = 'configuration, connections, pending migrations, clock, uploads, certificate and the own origin'
-  define('check', `Looks at ${subjects}`, async (invocation) => {
+  const subjects = 'configuration, connections, migrations, clock, uploads, certificate and public address'
+  define('check', `Check ${subjects}`, async (invocation) => {
     const checks = await checkAll(invocation)
     const isHealthy = checks.every(({ ok }) => ok !== false)
-    const rows = checks.map(({ check, ok, detail }) => [ok ? 'ok' : ok === null ? 'skipped' : 'WRONG', check, detail])
+    const rows = checks.map(({ check, ok, detail }) => [ok ? 'ok' : ok === null ? 'skipped' : 'FAIL', check, detail])
     const result = { json: { ok: isHealthy, checks }, text: table(['', 'check', ''], rows) }
     if (isHealthy) return result
     throw new UnhealthyInstance(result)
@@ -47,7 +47,7 @@ export function defineCheckCommand(define: Define): void {
 export class UnhealthyInstance extends CommandFailure {
   readonly result: Result
   constructor(result: Result) {
-    super('unhealthy', 'something is wrong')
+    super('unhealthy', 'some checks failed')
     this.result = result
   }
 }
@@ -71,7 +71,7 @@ async function checkAll({ environment, now }: Invocation): Promise<Finding[]> {
     }),
     await checkUploads(environment, instance),
     await optional('certificate', origin.startsWith('https:') ? origin : '', (https) => checkCertificate(https, now)),
-    await optional('own origin', origin, (url) => checkOrigin(url, own.instanceId)),
+    await optional('public address', origin, (url) => checkOrigin(url, own.instanceId)),
   ]
 }
 
@@ -114,7 +114,7 @@ async function finding(check: string, look: (log: Log) => Promise<string>): Prom
 }
 
 async function optional(check: string, subject: string | undefined, look: (url: string, log: Log) => Promise<string>) {
-  if (!subject) return { check, ok: null, detail: 'not part of this environment' }
+  if (!subject) return { check, ok: null, detail: 'not configured here' }
   return await finding(check, (log) => look(subject, log))
 }
 
@@ -143,7 +143,7 @@ const checkDatabase = (url: string, now: () => number, own: { instanceId?: strin
     if (!(await takesWrites(orm.em.fork()))) throw new Error(explainServerFault('readOnly'))
     const asked = now()
     const skewMs = Math.round(Math.abs((await databaseTime(orm.em.fork())) - (asked + now()) / 2))
-    if (skewMs > clockToleranceMs) throw new Error(`its clock is ${skewMs} ms from the one here: run NTP on both`)
+    if (skewMs > clockToleranceMs) throw new Error(`its clock is ${skewMs} ms off: run NTP on both machines`)
     const found = orm.em.fork().execute<{ id: string }[]>('select instance_id as id from instance_settings')
     own.instanceId = (await found.catch(() => []))[0]?.id // the role of invite may not read it
     return `answers, no pending migrations, clock within ${skewMs} ms`
@@ -171,7 +171,7 @@ async function checkCertificate(origin: string, now: () => number): Promise<stri
   try {
     await once(socket, 'secureConnect')
     const days = Math.floor((Date.parse(socket.getPeerCertificate().valid_to) - now()) / dayMs)
-    if (days < certificateDays) throw new Error(`it ends in ${days} days`)
+    if (days < certificateDays) throw new Error(`expires in ${days} days`)
     return `trusted, ends in ${days} days`
   } finally {
     socket.destroy()

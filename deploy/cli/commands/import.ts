@@ -25,11 +25,11 @@ type Options = { uploads?: string; dryRun?: boolean; force?: boolean }
 
 /** `import`. docs/operators.md, "Import". */
 export function defineImportCommand(define: Define): void {
-  define('import', 'Imports an instance of the other chat server into this new, stopped one', runImport)
-    .argument('<database>', 'the SQLite file of the other chat server, best of a stopped one')
-    .option('--uploads <folder>', 'its folder of uploads')
-    .option('--dry-run', 'do everything and take it back: only the report stays')
-    .option('--force', 'import also from a newer version, as far as it is known')
+  define('import', 'Import an instance of the other chat server into this new, stopped instance', runImport)
+    .argument('<database>', 'SQLite file of the other chat server; stop that server first')
+    .option('--uploads <folder>', 'its uploads folder')
+    .option('--dry-run', 'only print the report; changes nothing')
+    .option('--force', 'import from a newer, only partly supported version')
 }
 
 async function runImport(invocation: Invocation, options: Options, file: string): Promise<Result> {

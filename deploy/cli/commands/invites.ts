@@ -6,15 +6,15 @@ import { suspensionOf } from './users.ts'
 
 /** `invites …`. Contract: 4. */
 export function defineInviteCommands(group: DefineGroup): void {
-  const define = group('invites', 'Invite links')
-  const archived = ['--archived', 'those that have ended'] as const
-  define('list', 'Usable invites, newest first', listInvites).option(...archived)
-  define('create <name>', 'Makes an invite link', createInvite)
-    .option('--max-uses <number>', 'how many accounts it admits; without it any number', readCount)
-    .option('--expires-in <duration>', 'such as 7d, 12h or 30m; without it never', readDuration)
-  const reason = ['--reason <text>', 'what they read at the login'] as const
-  define('suspend-users <id>', 'Suspends all accounts that came by an invite', suspendUsers).option(...reason)
-  define('revoke <id>', 'Ends an invite link at once', async ({ call }, _options, id) => {
+  const define = group('invites', 'Manage invites')
+  const archived = ['--archived', 'list inactive invites instead'] as const
+  define('list', 'List active invites, newest first', listInvites).option(...archived)
+  define('create <name>', 'Create an invite link', createInvite)
+    .option('--max-uses <number>', 'maximum number of uses (default: no limit)', readCount)
+    .option('--expires-in <duration>', 'lifetime, such as 7d, 12h or 30m (default: never expires)', readDuration)
+  const reason = ['--reason <text>', 'shown to the users at login'] as const
+  define('suspend-users <id>', 'Suspend everyone who registered with an invite', suspendUsers).option(...reason)
+  define('revoke <id>', 'Revoke an invite link immediately', async ({ call }, _options, id) => {
     const { invite } = await call({ endpoint: 'revokeInvite', params: { id } })
     return { json: invite, text: `The invite ${(invite as InviteReply).name} is revoked` }
   })
@@ -72,7 +72,7 @@ async function createInvite({ call, now }: Invocation, options: CreateOptions, n
   const text = record({
     id: invite.id,
     name: invite.name,
-    'most uses': invite.maxUses ?? 'any number',
+    'maximum uses': invite.maxUses ?? 'no limit',
     'expires (UTC)': formatTime(invite.expiresAt) ?? 'never',
     link: invite.url,
   })
@@ -83,11 +83,11 @@ const unitMs: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000,
 
 function readDuration(value: string): number {
   const [, count, unit = ''] = /^([1-9][0-9]{0,5})([mhdw])$/.exec(value) ?? []
-  if (!count) throw new InvalidArgumentError('It must look like 7d, 12h or 30m.')
+  if (!count) throw new InvalidArgumentError('Use a duration such as 7d, 12h or 30m.')
   return Number(count) * (unitMs[unit] ?? 0)
 }
 
 function readCount(value: string): number {
-  if (!/^[1-9][0-9]{0,8}$/.test(value)) throw new InvalidArgumentError('It must be a whole number from 1.')
+  if (!/^[1-9][0-9]{0,8}$/.test(value)) throw new InvalidArgumentError('Use a whole number of 1 or more.')
   return Number(value)
 }

@@ -6,34 +6,38 @@ type Request = { id: string; origin: string; direction: string; instanceName: st
 
 /** `peers …`. Contract: 7. */
 export function definePeerCommands(group: DefineGroup): void {
-  const define = group('peers', 'Other instances. A peer or request is named by origin or id')
-  define('list', 'Peers and the requests that wait', listPeers)
-  define('initiate <origin>', 'Offers another instance to be peers', async ({ call }, _options, remoteOrigin) => {
-    const { peer } = await call({ endpoint: 'initiatePeer', body: { remoteOrigin } })
-    const { origin, status } = peer as PeerReply
-    return { json: peer, text: `${origin} is ${status}` }
-  })
-  define('approve <request>', 'Approves a waiting request', async (invocation, _options, name) => {
+  const define = group('peers', 'Manage peers (identified by address or ID)')
+  define('list', 'List peers and pending requests', listPeers)
+  define(
+    'initiate <origin>',
+    'Send a peering request to another instance',
+    async ({ call }, _options, remoteOrigin) => {
+      const { peer } = await call({ endpoint: 'initiatePeer', body: { remoteOrigin } })
+      const { origin, status } = peer as PeerReply
+      return { json: peer, text: `${origin} is ${status}` }
+    },
+  )
+  define('approve <request>', 'Approve a pending request', async (invocation, _options, name) => {
     const request = await findRequest(invocation, name)
     await invocation.call({ endpoint: 'approveRequest', params: { id: request.id } })
-    return { json: request, text: `The request of ${request.origin} is approved` }
+    return { json: request, text: `Approved the request from ${request.origin}` }
   })
-  define('deny <request>', 'Denies a waiting request for good', async (invocation, _options, name) => {
+  define('deny <request>', 'Deny a pending request permanently', async (invocation, _options, name) => {
     const request = await findRequest(invocation, name)
-    await invocation.confirm(`The request of ${request.origin} is denied, and that instance is told.`)
+    await invocation.confirm(`This denies the request from ${request.origin} and notifies that instance.`)
     await invocation.call({ endpoint: 'denyRequest', params: { id: request.id } })
-    return { json: request, text: `The request of ${request.origin} is denied` }
+    return { json: request, text: `Denied the request from ${request.origin}` }
   })
-  define('revoke <peer>', 'Ends a peering', async (invocation, _options, name) => {
+  define('revoke <peer>', 'End peering with an instance', async (invocation, _options, name) => {
     const { id, origin } = await findPeer(invocation, name)
     await invocation.confirm(`The peering with ${origin} ends, and its secret is destroyed.`)
     await invocation.call({ endpoint: 'revokePeer', params: { id } })
-    return { json: { id, origin }, text: `The peering with ${origin} has ended` }
+    return { json: { id, origin }, text: `Ended peering with ${origin}` }
   })
-  define('rotate <peer>', 'Replaces the shared secret now', async (invocation, _options, name) => {
+  define('rotate <peer>', 'Rotate the shared secret now', async (invocation, _options, name) => {
     const { id, origin } = await findPeer(invocation, name)
     const { peer } = await invocation.call({ endpoint: 'rotatePeer', params: { id } })
-    return { json: peer, text: `The secret with ${origin} is a new one` }
+    return { json: peer, text: `Rotated the secret for ${origin}` }
   })
 }
 

@@ -6,9 +6,9 @@ import { formatTime, table, type DefineGroup, type Invocation, type Result } fro
 
 /** `receipts verify`: offline. It proves what an instance said, not what it did. Contract: 7, Receipts. */
 export function defineReceiptCommands(group: DefineGroup): void {
-  const define = group('receipts', 'What other instances signed about deleted identities')
+  const define = group('receipts', 'Work with signed receipts for deleted accounts')
   const description = 'Checks the signatures in a file, without any instance; compare the keys with those published'
-  const file = 'deletion-orders.json of an export, an answer with orders, or one receipt'
+  const file = 'deletion-orders.json from an export, an API response with orders, or a single receipt'
   define('verify', description, verifyReceipts).argument('<file>', file)
 }
 

@@ -76,7 +76,7 @@ async function encryptEverything({ environment }: Invocation): Promise<Result> {
   const changes = Object.entries(counts).map(([table, rows]) => `${table} ${rows}`)
   const text = changes.join(', ')
   if (unreadable > 0) {
-    const remedy = 'name the secret that encrypted them in ENCRYPTION_SECRET_PREVIOUS'
+    const remedy = 'add the secret that encrypted them to ENCRYPTION_SECRET_PREVIOUS'
     throw new CommandFailure('refused', `${unreadable} rows cannot be read: ${remedy}. Encrypted: ${text}`)
   }
   return { json: { encrypted: counts }, text: `encrypted: ${text}` }

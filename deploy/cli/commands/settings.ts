@@ -7,22 +7,22 @@ const names = Object.keys(settingsBody.shape)
 
 /** `settings …`. Contract: 5, settings. */
 export function defineSettingCommands(group: DefineGroup): void {
-  const define = group('settings', `Instance settings; to set: ${names.join(', ')}`)
-  define('get [name]', 'All settings, or one', async ({ call }, _options, name?: string) => {
+  const define = group('settings', `Manage instance settings: ${names.join(', ')}`)
+  define('get [name]', 'Show all settings, or one', async ({ call }, _options, name?: string) => {
     const all = await call({ endpoint: 'getSettings' })
     const shown = name === undefined ? all : { [requireKnown(name, Object.keys(all))]: all[name] }
     return { json: shown, text: record(shown) }
   })
-  define('set <name>', 'Changes one setting', async ({ call }, _options, name: string, value: string) => {
+  define('set <name>', 'Change a setting', async ({ call }, _options, name: string, value: string) => {
     const body = { [requireKnown(name, names)]: readValue(name, value) }
     const changed = await call({ endpoint: 'patchSettings', body })
     return { json: { [name]: changed[name] }, text: record({ [name]: changed[name] ?? 'null' }) }
-  }).argument('<value>', 'true, false, or a text; null hands registrationOpen back to the environment')
+  }).argument('<value>', 'true, false or text; null makes registrationOpen follow REGISTRATION_OPEN')
 }
 
 function requireKnown(name: string, known: readonly string[]): string {
   if (known.includes(name)) return name
-  throw new CommandFailure('usage', `no setting ${name}: there are ${known.join(', ')}`)
+  throw new CommandFailure('usage', `unknown setting ${name}. Settings: ${known.join(', ')}`)
 }
 
 function readValue(name: string, value: string): unknown {
@@ -32,15 +32,15 @@ function readValue(name: string, value: string): unknown {
 
 /** `audit list`. Contract: 5, audit. */
 export function defineAuditCommands(group: DefineGroup): void {
-  const define = group('audit', 'What admins and the operator did')
-  define('list', 'The acts, newest first', listAudit)
-    .option('--limit <number>', 'at most this many, up to 100', '50')
-    .option('--actor <id>', 'the acts of one admin, or of the operator')
-    .option('--subject <id>', 'what was done with one user, invite or peer')
+  const define = group('audit', 'Show the audit log')
+  define('list', 'List audit log entries, newest first', listAudit)
+    .option('--limit <number>', 'number of entries, up to 100', '50')
+    .option('--actor <id>', 'only entries by this admin (ID), or by operator')
+    .option('--subject <id>', 'only entries about this user, invite or peer (ID)')
     .option('--action <action>', 'such as user.deleted')
-    .option('--after <day>', 'from this day on, such as 2026-11-23 (UTC)')
-    .option('--before <day>', 'until the end of this day')
-    .option('--cursor <cursor>', 'from the page before')
+    .option('--after <day>', 'from this day, such as 2026-11-23 (UTC)')
+    .option('--before <day>', 'up to and including this day')
+    .option('--cursor <cursor>', 'cursor printed by the previous page')
 }
 
 async function listAudit({ call }: Invocation, options: Record<string, string>): Promise<Result> {
@@ -49,6 +49,6 @@ async function listAudit({ call }: Invocation, options: Record<string, string>):
     const target = [entry.targetType, entry.targetId, entry.targetName].filter((part) => part !== null).join(' ')
     return [formatTime(entry.createdAt), entry.actorUsername, entry.action, target, JSON.stringify(entry.detail)]
   })
-  const next = reply['nextCursor'] === null ? '' : `\nmore with --cursor ${reply['nextCursor'] as string}`
-  return { json: reply, text: `${table(['time (UTC)', 'actor', 'act', 'target', 'detail'], rows)}${next}` }
+  const next = reply['nextCursor'] === null ? '' : `\nnext page: --cursor ${reply['nextCursor'] as string}`
+  return { json: reply, text: `${table(['time (UTC)', 'actor', 'action', 'target', 'detail'], rows)}${next}` }
 }

@@ -20,12 +20,12 @@ import { eachFile } from '../upload-staging.ts'
 
 /** `uploads move`. docs/operators.md, "The store of uploads". */
 export function defineUploadCommands(group: DefineGroup): void {
-  const define = group('uploads', 'The store of uploads')
+  const define = group('uploads', 'Manage where uploads are stored')
   const description = 'Copies the uploads into another store, also while the instance runs; a repeated run goes on'
   define('move', description, runMove)
-    .requiredOption('--to <store>', 'file:<folder> or s3://bucket/prefix, with the AWS variables of this environment')
-    .option('--from <store>', 'the store they are in, where UPLOAD_STORE names another one already')
-    .option('--remove', 'also removes from the old store what the new one has; UPLOAD_STORE must be the new one')
+    .requiredOption('--to <store>', 'target: file:<folder> or s3://bucket/prefix (uses the AWS_… variables)')
+    .option('--from <store>', 'current store, if UPLOAD_STORE already names the new one')
+    .option('--remove', 'also delete copied files from the old store; UPLOAD_STORE must already name the new one')
 }
 
 async function runMove(invocation: Invocation, options: { from?: string; to: string; remove?: boolean }) {

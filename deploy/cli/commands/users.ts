@@ -6,58 +6,62 @@ import type { DefineGroup, Invocation, Result } from '../invocation.ts'
 
 /** `users …`: the routes of admins, and what only the command line does. Contract: 5. */
 export function defineUserCommands(group: DefineGroup): void {
-  const define = group('users', 'Accounts. A user is named by username or id')
-  define('list', 'Accounts, newest first', listUsers)
-    .option('--query <text>', 'only those with this text in their name')
+  const define = group('users', 'Manage users (identified by username or ID)')
+  define('list', 'List users, newest first', listUsers)
+    .option('--query <text>', 'only users whose name contains this text')
     .option('--role <role>', 'admin or non-admin')
-    .option('--home <host>', 'those of one home instance, or local')
-    .option('--deleted', 'deleted accounts too')
-    .option('--suspended', 'suspended accounts alone')
-    .option('--invite <id>', 'those that came by one invite')
-    .option('--page <number>', 'the page of 100', '1')
-  define('show <user>', 'One account', async (invocation, _options, name) => {
+    .option('--home <host>', 'only users from this home instance, or local')
+    .option('--deleted', 'include deleted users')
+    .option('--suspended', 'only suspended users')
+    .option('--invite <id>', 'only users who registered with this invite')
+    .option('--page <number>', 'page number, 100 users per page', '1')
+  define('show <user>', 'Show a user', async (invocation, _options, name) => {
     const user = await findUser(invocation, name)
     return { json: user, text: describeUser(user) }
   })
-  define('create <username>', 'Makes a local account, whether registration is open or not', createUser)
+  define('create <username>', 'Create a local user, even if registration is closed', createUser)
     .option('--display-name <name>')
-    .option('--password-stdin', 'read its password from standard input; without it a temporary one is made')
-    .option('--admin', 'make it an admin')
-  define('make-admin <user>', 'Gives the role of an admin', setRole(true))
-  define('remove-admin <user>', 'Takes the role of an admin away', setRole(false))
-  define('reset-password <user>', 'Gives a temporary password, ends all sessions', resetPassword)
-  const link = 'A link by which the person chooses a new password; nothing changes until it is used'
+    .option('--password-stdin', 'read the password from standard input (default: generate a temporary password)')
+    .option('--admin', 'make the user an admin')
+  define('make-admin <user>', 'Make a user an admin', setRole(true))
+  define('remove-admin <user>', 'Remove a user as admin', setRole(false))
+  define('reset-password <user>', 'Set a temporary password and log the user out everywhere', resetPassword)
+  const link = 'Create a password reset link; nothing changes until it is used'
   define('recovery-link <user>', link, createRecoveryLink)
   const suspend = (invocation: Invocation, { reason }: { reason?: string }, ...names: string[]) =>
     changeEach(invocation, names, { change: (id) => suspensionOf(id, reason), now: 'is suspended' })
-  const reason = ['--reason <text>', 'what the person reads at the login'] as const
-  define('suspend <users...>', 'Ends all sessions and refuses logins until unsuspend', suspend).option(...reason)
+  const reason = ['--reason <text>', 'shown to the user at login'] as const
+  define('suspend <users...>', 'Log users out everywhere and block logins until unsuspended', suspend).option(...reason)
   const unsuspension = (id: string): OperatorCall => ({ endpoint: 'unsuspendUser', params: { id } })
-  define('unsuspend <users...>', 'Takes logins again', (invocation, _options, ...names) =>
+  define('unsuspend <users...>', 'Allow suspended users to log in again', (invocation, _options, ...names) =>
     changeEach(invocation, names, { change: unsuspension, now: 'can log in again' }),
   )
   const removal = changeOne('removeSecondFactor', {
-    asks: ({ username }) => `From now on the password alone signs ${username} in.`,
-    tell: ({ username }) => `${username} has no second factor any more`,
+    asks: ({ username }) => `${username} will be able to log in with the password alone.`,
+    tell: ({ username }) => `Two-factor authentication is off for ${username}`,
   })
-  define('remove-second-factor <user>', 'Turns off the second factor of who has lost it; the password stays', removal)
-  const deleteUser = changeOne('deleteUser', {
-    asks: ({ id, username }) => `The account ${username} (${id}) is deleted with all that it wrote.`,
-    tell: ({ id, username }, { instances }) =>
-      `${username} (${id}) is deleted; other instances that are asked to delete it: ${String(instances)}`,
-  })
-  define('delete <user>', 'Deletes an account with all it wrote, also at peers that have it', deleteUser).option(
-    '--mode <mode>',
-    'at peers: soft keeps the messages, full deletes them',
-    'soft',
+  define(
+    'remove-second-factor <user>',
+    'Turn off two-factor authentication for a user who has lost it; keeps the password',
+    removal,
   )
+  const deleteUser = changeOne('deleteUser', {
+    asks: ({ id, username }) => `This deletes the user ${username} (${id}) and everything they wrote.`,
+    tell: ({ id, username }, { instances }) =>
+      `Deleted ${username} (${id}); other instances asked to delete the account: ${String(instances)}`,
+  })
+  define(
+    'delete <user>',
+    'Delete a user and everything they wrote, also at peers where they have an account',
+    deleteUser,
+  ).option('--mode <mode>', 'at peers: soft keeps the messages, full deletes them', 'soft')
 }
 
 /** `sessions end`. Contract: 3, sessions/end. */
 export function defineSessionCommands(group: DefineGroup): void {
-  const endSessions = changeOne('endUserSessions', { tell: ({ username }) => `All sessions of ${username} have ended` })
-  const define = group('sessions', 'Signed-in devices')
-  define('end <user>', 'Ends all sessions of a user; the password stays', endSessions)
+  const endSessions = changeOne('endUserSessions', { tell: ({ username }) => `Logged ${username} out everywhere` })
+  const define = group('sessions', 'Manage sessions')
+  define('end <user>', 'Log a user out everywhere; keeps the password', endSessions)
 }
 
 /** Throws CommandFailure. */
@@ -91,7 +95,7 @@ async function listUsers({ call }: Invocation, options: Record<string, string | 
   const found = reply['users'] as UserReply[]
   const rows = found.map((user) => [user.id, user.username, user.displayName, roleOf(user), formatTime(user.createdAt)])
   const summary = `${found.length} of ${String(reply['total'])}, page ${String(reply['page'])}`
-  return { json: reply, text: `${table(['id', 'username', 'display name', 'role', 'since'], rows)}\n${summary}` }
+  return { json: reply, text: `${table(['id', 'username', 'display name', 'role', 'joined (UTC)'], rows)}\n${summary}` }
 }
 
 const roleOf = ({ isAdmin, isDeleted, suspendedAt, homeSuspendedAt }: UserReply): string | null =>
@@ -104,12 +108,12 @@ function describeUser(user: UserReply): string {
     'display name': user.displayName,
     role: roleOf(user) ?? 'user',
     status: user.status,
-    ...(user.suspendedAt && { suspended: user.suspendedReason ?? 'without a reason' }),
+    ...(user.suspendedAt && { suspended: user.suspendedReason ?? 'no reason given' }),
     ...(user.homeSuspendedAt && { 'suspended by its home (UTC)': formatTime(user.homeSuspendedAt) }),
-    'home instance': user.homeInstance ?? 'this one',
-    'temporary password': user.passwordChangeRequired ? 'yes, not replaced yet' : 'no',
-    'second factor': user.secondFactor ? 'on' : 'off',
-    'detached from its home': user.federationHomeOrphaned ? 'yes' : 'no',
+    'home instance': user.homeInstance ?? 'this instance',
+    'temporary password': user.passwordChangeRequired ? 'yes (not changed yet)' : 'no',
+    'two-factor': user.secondFactor ? 'on' : 'off',
+    detached: user.federationHomeOrphaned ? 'yes' : 'no',
     'registered (UTC)': formatTime(user.createdAt),
   })
 }
@@ -131,13 +135,13 @@ function setRole(isAdmin: boolean) {
   return async (invocation: Invocation, _options: object, name: string): Promise<Result> => {
     const { id } = await findUser(invocation, name)
     const user = (await invocation.call({ endpoint: 'setRole', params: { id }, body: { isAdmin } })) as UserReply
-    return { json: user, text: `${user.username} is ${user.isAdmin ? 'an admin' : 'no admin any more'}` }
+    return { json: user, text: `${user.username} is ${user.isAdmin ? 'now an admin' : 'no longer an admin'}` }
   }
 }
 
 async function resetPassword(invocation: Invocation, _options: object, name: string): Promise<Result> {
   const { id, username } = await findUser(invocation, name)
-  await invocation.confirm(`The password of ${username} is replaced and all its sessions end.`)
+  await invocation.confirm(`This replaces the password of ${username} and logs the user out everywhere.`)
   const { temporaryPassword } = await invocation.call({ endpoint: 'resetPassword', params: { id } })
   return { json: { id, username, temporaryPassword }, text: `temporary password  ${String(temporaryPassword)}` }
 }
