@@ -66,7 +66,7 @@ describe('the command line beside an embedded instance', function () {
     const gone = await gatehouse(['users', 'show', 'carl'])
 
     expect(refused).to.include({ code: 6, output: '' })
-    expect(refused.errors).to.match(/^This deletes the user carl .*--yes\n$/)
+    expect(refused.errors).to.match(/^This deletes the user carl .*--yes to confirm\n$/)
     expect([stillThere.code, wrongMode.code, deleted.code, gone.code]).to.deep.equal([0, 3, 0, 4])
     expect(wrongMode.errors).to.include('mode must be soft or full')
     expect(deleted.output).to.include('other instances that are asked to delete it: 0')

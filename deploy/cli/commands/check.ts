@@ -84,7 +84,7 @@ async function readSubjects(environment: Environment) {
   if (isDistributed(environment)) return { ...urls, instance: null, unreadable: null }
   try {
     const instance = await findRunningInstance(dataFolderOf(environment))
-    if (!instance) throw new Error('no instance runs on this data folder, and there is no DATABASE_URL')
+    if (!instance) throw new Error('no instance is running on this data folder, and DATABASE_URL is not set')
     return { ...urls, ...instance.servers, database: instance.databaseUrl, instance, unreadable: null }
   } catch (error) {
     return { ...urls, instance: null, unreadable: { check: 'database', ok: false, detail: (error as Error).message } }
