@@ -1,6 +1,6 @@
 /**
  * The peer of the handshakes: a ws server that verifies the token, sends the statements of a batch and one message a user to
- * NATS, and nothing else. It gathers for 5 ms, as the session gateway does. docs/decisions/socket-handshake.md.
+ * NATS, and nothing else. It gathers for 5 ms, as the session gateway does. bench/NOTES.md.
  */
 import { createTokenKey, verifyToken } from '@gatehouse/auth'
 import { connect } from 'nats'

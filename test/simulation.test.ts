@@ -41,7 +41,7 @@ describe('the cache of account states, in every order of what can happen, up to 
     expect(failure?.what).to.equal('G1 judged by v1 after v2 was answered: live')
   })
 
-  it('costs a change of a password over regions what docs/decisions/regions.md says', async () => {
+  it('costs a change of a password over regions what docs/explain/performance-and-scaling.md says', async () => {
     const costs = await Promise.all(layouts.map(measure))
 
     expect(costs.map(({ changeMs, coldMs, warmMs }) => [changeMs, coldMs, warmMs].map(Math.round))).to.deep.equal([

@@ -32,7 +32,7 @@ export async function driveRound(
   return { ...measured, cpuMicros, megabytes: child.megabytes() }
 }
 
-/** V8 compiles until 15,000 to 40,000 requests have been answered. docs/decisions/forwarding-cost.md. */
+/** V8 compiles until 15,000 to 40,000 requests have been answered. bench/NOTES.md. */
 const warmUpRequests = 40_000
 
 /** Sends each contender the same number of requests, or a few more, before its first round. They are not counted. */

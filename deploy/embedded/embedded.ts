@@ -52,7 +52,7 @@ export async function startEmbedded(config: EmbeddedConfig, databaseUrl: string,
   return { url, opsUrl, port, deps: identity.deps, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
 
-/** NATS only for upstreams. Throws ConfigurationError when NATS refuses. docs/decisions/embedded-bus.md. */
+/** NATS only for upstreams. Throws ConfigurationError when NATS refuses. docs/decisions/event-bus.md. */
 async function openBus(nats: EmbeddedConfig['nats'], log: Log): Promise<Bus> {
   if (nats === undefined) return createLocalBus({ log })
   try {

@@ -20,7 +20,7 @@ type Options = {
   log: Log
 }
 
-/** The command line of the instance's user acts as the operator. docs/decisions/operator-caller.md. */
+/** The command line of the instance's user acts as the operator. docs/decisions/caller-identity.md. */
 export async function openOperatorSocket(options: Options): Promise<AsyncDisposable> {
   const { dataFolder, log } = options
   const path = socketPathOf(dataFolder)

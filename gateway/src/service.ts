@@ -124,7 +124,7 @@ function serverOptions(timeouts: Timeouts): ServerOptions {
     noDelay: true,
     // The handler checks it and sends an error body.
     requireHostHeader: false,
-    // docs/decisions/forwarding-cost.md.
+    // bench/NOTES.md.
     optimizeEmptyRequests: true,
     shouldUpgradeCallback: isWebSocketUpgrade,
   }
@@ -152,7 +152,7 @@ async function startOperatorPort(deps: Deps, lifecycle: Lifecycle): Promise<List
   return await listen(app.callback(), { ...address, drainMs: policy.operatorDrainMs })
 }
 
-/** Costs up to 128 MB, and saves a fifth of the CPU time. For a process that does nothing else. docs/decisions/garbage-collection.md. */
+/** Costs up to 128 MB, and saves a fifth of the CPU time. For a process that does nothing else. bench/NOTES.md. */
 export function tuneGc(): void {
   setFlagsFromString('--semi-space-growth-factor=64')
   setFlagsFromString('--no-allocation-site-pretenuring')

@@ -50,7 +50,7 @@ export const largeScenarios: Scenario[] = [
   { ...small, name: 'any two faults', reads: { G1: 2 }, ...withFaults(2, ...allFaults), maxDelays: 1 },
 ]
 
-/** What nothing here prevents: the change is written in a Redis that the gateway does not read. docs/decisions/regions.md. */
+/** What nothing here prevents: the change is written in a Redis that the gateway does not read. docs/explain/performance-and-scaling.md. */
 export const twoPrimaries: Scenario = {
   ...small,
   name: 'two that take writes',

@@ -1,5 +1,5 @@
 // node tools/release/image-files.ts: writes the files of the image into .gatehouse/image, for the Dockerfile; `npm run release`
-// does the same for each platform. docs/decisions/built-programs.md.
+// does the same for each platform. docs/decisions/start-up.md.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -7,7 +7,7 @@ import { hashSources, runBuild } from './run-build.js'
 const folders = readdirSync(join(root, 'services')).map((name) => `services/${name}`)
 const services = folders.filter((folder) => existsSync(join(root, folder, 'src/main.ts')))
 
-/** What runs from a build, from the project's root. docs/decisions/built-programs.md. */
+/** What runs from a build, from the project's root. docs/decisions/start-up.md. */
 export const builtPrograms = [
   ...['deploy/cli/main.ts', 'deploy/embedded/main.ts', 'deploy/healthcheck.ts', 'deploy/migrate.ts'],
   ...['gateway', ...services].map((folder) => `${folder}/src/main.ts`),

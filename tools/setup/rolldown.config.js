@@ -1,4 +1,4 @@
-// How the programs are built. docs/decisions/built-programs.md.
+// How the programs are built. docs/decisions/start-up.md.
 import http from 'node:http'
 import { dirname, join } from 'node:path'
 import { addons, builtPrograms } from './build-programs.js'

@@ -127,7 +127,7 @@ export const listOpenSockets = defineCall({
   reply: socketsReply,
 })
 
-/** Claims of sockets' tokens, in order; null for an invalid or expired one. docs/decisions/token-claims.md. */
+/** Claims of sockets' tokens, in order; null for an invalid or expired one. docs/decisions/caller-identity.md. */
 export const readTokenClaims = defineCall({
   subject: 'call.identity.read-token-claims.v1',
   request: z.object({ tokens: z.array(z.string()).min(1).max(maxTokensPerCall) }),

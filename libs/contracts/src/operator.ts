@@ -6,7 +6,7 @@ import { userReply } from './users.ts'
 
 const identity = rowsOf('identity')
 
-/** Not in the gateway's table: unreachable from outside. docs/decisions/operator-caller.md. */
+/** Not in the gateway's table: unreachable from outside. docs/decisions/caller-identity.md. */
 export const operatorEndpoints = {
   findUser: {
     ...identity('GET', '/internal/operator/user', 'admin'),

@@ -18,7 +18,7 @@ export type BatchedRead<Row> = (em: EntityManager, value: string) => Promise<Row
 
 /**
  * For the most frequent reads: one statement reads the rows for all values of one turn of the event loop. PostgreSQL plans
- * it once per connection, and no entity is made. Errors are those of the ORM. docs/decisions/prepared-reads.md.
+ * it once per connection, and no entity is made. Errors are those of the ORM. bench/NOTES.md.
  */
 export function batchedRead<T extends object, P extends keyof T & string>(
   statement: Statement<T, P> & { key: NoInfer<P> },

@@ -15,7 +15,7 @@ export type LimitedUse = {
 
 /**
  * Gives `connect` of the pool. A connection to a read-only server is used for a second, as the server may have been replaced
- * at its address, and so are the others of the pool, which lead to the same server. docs/decisions/read-only-servers.md.
+ * at its address, and so are the others of the pool, which lead to the same server. docs/decisions/availability.md.
  */
 export function leaveReadOnlyServers(pool: Pool): () => Promise<PoolClient> {
   const connect = pool.connect.bind(pool) as () => Promise<PoolClient & LimitedUse>

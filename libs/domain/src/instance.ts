@@ -7,7 +7,7 @@ export async function loadInstanceSettings(em: EntityManager): Promise<InstanceS
   return await em.findOneOrFail(InstanceSettings, { id: 1 })
 }
 
-/** Unique across replicas: the database makes it. Contract: 1; docs/decisions/ids.md. */
+/** Unique across replicas: the database makes it. Contract: 1; docs/decisions/state-in-postgres.md. */
 export async function nextId(em: EntityManager): Promise<string> {
   const [row] = await em.execute<{ id: string }[]>('select next_snowflake()::text as id')
   if (!row) throw new Error('next_snowflake() gave no row')

@@ -68,7 +68,7 @@ export function createConnections() {
   }
 }
 
-/** NOTE: a lookup or a signal would cost as much as a connection. docs/decisions/outbound-connections.md. */
+/** NOTE: a lookup or a signal would cost as much as a connection. bench/NOTES.md. */
 function buildPinnedConnector({ addresses, port }: Target, connecting: Set<Socket>, secureContext?: SecureContext) {
   const [only] = addresses.length === 1 ? addresses : []
   const connect = buildConnector({

@@ -92,7 +92,7 @@ function asFailure(error: unknown, url: URL): unknown {
 
 export type OutboundAnswer = { status: number; headers: Record<string, string>; body: Buffer }
 
-/** A body stream and signals would cost a third of a request. docs/decisions/outbound-connections.md. */
+/** A body stream and signals would cost a third of a request. bench/NOTES.md. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #outcome = Promise.withResolvers<OutboundAnswer>()
   /** Rejects with OutboundFailure `redirect` or `too_large`, undici's error, or that of `end`. */

@@ -3,7 +3,7 @@ import type { Timer } from '@gatehouse/runtime'
 import type { Metrics, Resources } from '@gatehouse/service-kit'
 import type { Timings } from './policy.ts'
 
-/** Accounts are read from the database, not from Redis. docs/decisions/socket-messages.md. */
+/** Accounts are read from the database, not from Redis. docs/decisions/sockets.md. */
 export type SessionGatewayResources = Omit<Resources, 'accountStateCache'>
 
 export type OperationContext = SessionGatewayResources & {

@@ -13,7 +13,7 @@ type CallerAccount = { userId: string; username: string; isAdmin: boolean; token
 export type Caller = {
   address: string
   account: CallerAccount | null
-  /** By the operator's key. docs/decisions/operator-caller.md. */
+  /** By the operator's key. docs/decisions/caller-identity.md. */
   operator?: true
   /** Opens the endpoints of upstreams alone. Contract: 3, upstreams. */
   upstream?: AskingUpstream

@@ -1,6 +1,6 @@
 import { createHash, createPrivateKey, createPublicKey, hkdfSync, sign, type KeyObject } from 'node:crypto'
 
-/** Who may say who is calling. docs/decisions/caller-statements.md. */
+/** Who may say who is calling. docs/decisions/caller-identity.md. */
 export type Signer = 'gateway' | 'operator'
 
 /** RFC 8037, RFC 7517. */

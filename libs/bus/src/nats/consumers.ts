@@ -99,7 +99,7 @@ export async function consumeDurably(
 /**
  * `handlers` by filter.
  * NOTE: the client's own ordered consumer skips events when the stream is created anew, and notices a loss only with a
- * later event. nats-faults.test.ts; docs/decisions/nats-client.md.
+ * later event. nats-faults.test.ts; docs/decisions/event-bus.md.
  */
 export async function consumeInOrder(stream: EventStream, handlers: ReadonlyMap<string, MessageHandler>) {
   const sequence = createSequence(stream.connection.log)

@@ -11,7 +11,7 @@ export type EventStream = Awaited<ReturnType<typeof openStream>>
 export type Streams = Awaited<ReturnType<typeof openStreams>>
 export type Place = { stream: EventStream; filter: string }
 
-/** docs/decisions/event-streams.md. */
+/** docs/decisions/event-bus.md. */
 export async function openStreams(connection: Connection, prefix: string, maxBytes = streamBytes) {
   const limits = { max_bytes: maxBytes, max_age: nanos(maxAgeMs) }
   const events = await openStream(connection, `${prefix}-events`, { subjects: [`${prefix}.event.>`], ...limits })

@@ -10,7 +10,7 @@ type Unwanted = Map<string, { description: string | undefined; missed: number }>
 
 /**
  * Deletes consumers with the prefix that no process renews: processes may want different ones for a while. A new
- * consumer would deliver all stored events again, so disposal deletes none. docs/decisions/upstream-events.md.
+ * consumer would deliver all stored events again, so disposal deletes none. docs/decisions/upstreams.md.
  */
 export async function keepConsumers(streams: Streams, consumers: PulledConsumers): Promise<Subscription> {
   await using opening = new AsyncDisposableStack()

@@ -14,7 +14,7 @@ export type KnownUser = {
 /** Contract: 2. */
 const deletedUsername = 'Deleted User'
 
-/** Keeps the port, unless it is the default. Other text is trimmed and lowered. */
+/** Keeps the port, unless it is the default: one server can run two instances. Other text is trimmed and lowered. */
 export function normalizeOriginToHost(origin: string): string {
   const text = origin.trim().toLowerCase()
   return parseUrl(text.includes('://') ? text : `https://${text}`)?.host ?? text
@@ -40,7 +40,11 @@ export type SelfIds = { add(id: string): void; has(id: string): boolean; clear()
 
 export type Identity = ReturnType<typeof createIdentity>
 
-/** Deleted users never match by name. Spec: Client session behaviour, identity helpers. */
+/**
+ * Deleted users never match by name: all share one name, so lists would merge the messages of strangers. A user without a
+ * home does not match one whose home is the current host, which this function does not know; `isSelf` does.
+ * Spec: Client session behaviour, identity helpers.
+ */
 export function canonicalUserMatch(a: KnownUser, b: KnownUser): boolean {
   if (a.id === b.id) return true
   if (a.homeUserId && (a.homeUserId === b.homeUserId || a.homeUserId === b.id)) return true

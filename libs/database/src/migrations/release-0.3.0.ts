@@ -177,7 +177,7 @@ export const release030 = {
   ],
   /** Whom people ask who cannot log in. Contract: 5, Settings. */
   Migration20261202Contact: ['alter table instance_settings add column contact text'],
-  /** A process that stalled between the clock and its draw met a value of the next round. docs/decisions/ids.md. */
+  /** A process that stalled between the clock and its draw met a value of the next round. docs/decisions/state-in-postgres.md. */
   Migration20261203IdTimes: [
     `create or replace function next_snowflake() returns bigint language plpgsql volatile as $$
       declare
@@ -205,7 +205,7 @@ export const release030 = {
     'create index federation_deliveries_expiry on federation_deliveries (expires_at)',
     'create index passkey_challenges_expiry on passkey_challenges (expires_at)',
   ],
-  /** A null version waits until somebody reads the changes, since only what is committed gets one. docs/decisions/account-versions.md */
+  /** A null version waits until somebody reads the changes, since only what is committed gets one. docs/decisions/upstreams.md */
   Migration20261205AccountVersions: [
     `create table account_versions (
       user_id bigint primary key references users (id) on delete cascade,

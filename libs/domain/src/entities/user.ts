@@ -260,7 +260,7 @@ function set(user: User, columns: Partial<User>): void {
   Object.assign(user, columns)
 }
 
-/** Triggers keep the rows. Null: changed since the last version was given. docs/decisions/account-versions.md */
+/** Triggers keep the rows. Null: changed since the last version was given. docs/decisions/upstreams.md */
 export const AccountVersion = defineTable('AccountVersion', 'account_versions', {
   userId: p.bigint('string').primary().autoincrement(false),
   version: p.bigint('number').nullable().unique(),

@@ -4,7 +4,7 @@ import { Duplex } from 'node:stream'
 /** Throws ECONNREFUSED when the server does not listen. */
 export type OpenConnection = () => Duplex
 
-/** These connections have no addresses or timeouts of their own. docs/decisions/in-process-hop.md. */
+/** These connections have no addresses or timeouts of their own. bench/NOTES.md. */
 export function inProcessConnections(server: Server): OpenConnection {
   return () => {
     if (!server.listening) throw Object.assign(new Error('the server does not listen'), { code: 'ECONNREFUSED' })

@@ -15,7 +15,7 @@ export async function readToldAccounts({ orm }: Deps, ids: readonly string[]): P
 
 type ChangesQuery = { after?: number | undefined; limit: number }
 
-/** Without `after`: where to go on for later changes. Contract: 3, upstreams; docs/decisions/account-versions.md. */
+/** Without `after`: where to go on for later changes. Contract: 3, upstreams; docs/decisions/upstreams.md. */
 export async function listAccountChanges({ orm }: Deps, { after, limit }: ChangesQuery) {
   if (after === undefined) return { accounts: [], next: await readNewest({ orm }), more: false }
   await giveVersions({ orm }, { where: 'version is null', parameters: [] })

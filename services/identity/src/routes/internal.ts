@@ -9,7 +9,7 @@ import { createUser } from '../operations/administration/create-user.ts'
 import { listAccountChanges, readToldAccounts } from '../operations/told-accounts.ts'
 import { findUser } from '../queries/load-user.ts'
 
-/** For the command line. docs/decisions/operator-caller.md. */
+/** For the command line. docs/decisions/caller-identity.md. */
 export function operatorRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true, prefix: '/internal/operator' })
   router.use(operatorsOnly)

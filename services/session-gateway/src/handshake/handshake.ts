@@ -144,7 +144,7 @@ function readyMessage(
 
 type TokenClaims = Claims & { readonly userId: string }
 
-/** Identity verifies a token once. What it refused is not remembered. docs/decisions/token-claims.md. */
+/** Identity verifies a token once. What it refused is not remembered. docs/decisions/caller-identity.md. */
 export function createTokenReader(
   { bus, clock, timings }: Pick<OperationContext, 'bus' | 'clock' | 'timings'>,
   capacity: number = policy.rememberedTokens,

@@ -13,12 +13,12 @@ export type PresenceWrite = { online: readonly string[]; offline: readonly strin
 
 export type PresenceStore = ReturnType<typeof createPresenceStore>
 
-/** Design: docs/decisions/presence-in-postgres.md. */
+/** Design: docs/decisions/presence.md. */
 export function createPresenceStore(context: Pick<OperationContext, 'orm' | 'timings'>) {
   const { em } = context.orm
   const columns = columnsOf(em, User, plainUserProperties)
 
-  /** A later commit may have an earlier transaction id, so snapshots are compared. docs/decisions/presence-changes.md */
+  /** A later commit may have an earlier transaction id, so snapshots are compared. docs/decisions/presence.md */
   async function readChanges({ since, after, userIds, limit }: ChangesQuery): Promise<ChangesPage> {
     type Found = CurrentPresence & { changed: string | null }
     type Row = { snapshot: string } & (Found | { userId: null })

@@ -77,7 +77,7 @@ export function createSessionRegistry() {
 
 export type CallerDeps = Pick<OperationContext, 'accountStates' | 'clock' | 'random'>
 
-/** Undefined: the session has ended. Design: invariant 1; docs/decisions/socket-messages.md. */
+/** Undefined: the session has ended. Design: invariant 1; docs/decisions/sockets.md. */
 export async function findCurrentState(
   { accountStates, clock }: Omit<CallerDeps, 'random'>,
   { session }: AuthenticatedSocket,

@@ -97,7 +97,7 @@ function openConnections(deps: ConnectionDeps, plain: PlainSubjects) {
   }
 }
 
-/** A server before 2.10 filters by one subject only. docs/decisions/upstream-events.md. */
+/** A server before 2.10 filters by one subject only. docs/decisions/upstreams.md. */
 function consumersOf({ subjects, definition }: LiveUpstream): { name: string; event: EventDefinition }[] {
   const named = upstreamEvents.filter(({ name }) => definition.events.includes(name))
   return named.map((event) => ({ name: `${subjects.consumer}_${event.name}`, event }))

@@ -21,7 +21,7 @@ type Asked = { account: User; username: string; password: string; requestId: str
 
 /**
  * Whether the password is that of the account's user at home. Both questions share the ten seconds. Throws `Unavailable`.
- * docs/decisions/login-repair.md.
+ * docs/decisions/accounts-and-their-home.md.
  */
 export async function askHome(deps: AskDeps, asked: Asked): Promise<HomeAnswer> {
   const { account, username, password, requestId } = asked
@@ -36,7 +36,7 @@ export async function askHome(deps: AskDeps, asked: Asked): Promise<HomeAnswer> 
       body: JSON.stringify({ username, password }),
       timeoutMs: policy.homeCheckTimeoutMs,
     })
-    // Its code is not asked for here: with it, this instance could log in there. docs/decisions/second-factor.md.
+    // Its code is not asked for here: with it, this instance could log in there. docs/decisions/two-factor.md.
     if (answer.status === 401 && read(secondFactorRequired, answer)) return { verdict: 'second_factor' }
     if (answer.status === 401 || answer.status === 403) return { verdict: 'refused' }
     const left = Math.min(endsAt - clock.now(), policy.homeCheckTimeoutMs)

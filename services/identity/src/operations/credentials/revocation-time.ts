@@ -13,7 +13,7 @@ const secondOf = (time: number): number => Math.floor(time / secondMs)
  * When a change revokes the account's tokens. Call it last, under the account's lock. It waits for the next second where a
  * token may be of this one, because a token of the second of the change stays valid. A wait that is too long or one too
  * many is left out, and the time lies ahead. What the tokens proved to other instances ends too. Contract: 3, Revocation;
- * docs/decisions/same-second-tokens.md.
+ * docs/decisions/immediate-revocation.md.
  */
 export async function revocationTime(
   deps: OperationContext,

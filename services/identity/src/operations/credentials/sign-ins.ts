@@ -19,7 +19,7 @@ type Facts = { user: User; now: number; method: SignInMethod; client: ClientDesc
 
 /**
  * In the token's transaction; gives the token's time of issue. Removes what is beyond the newest; no login waits for
- * another. Contract: 3, Sign-ins; docs/decisions/same-second-tokens.md.
+ * another. Contract: 3, Sign-ins; docs/decisions/immediate-revocation.md.
  */
 export async function recordSignIn(em: EntityManager, { user, now, method, client }: Facts): Promise<IssueTime> {
   const userId = user.id

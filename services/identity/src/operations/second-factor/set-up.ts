@@ -59,7 +59,7 @@ function requireWithout(user: User): void {
 /** How release 0.2.0, which asks for no second factor, names its connections: at least two polls a second. */
 const olderIdentity = 'gatehouse-identity'
 
-/** Throws second_factor_upgrading. docs/decisions/second-factor.md. */
+/** Throws second_factor_upgrading. docs/decisions/two-factor.md. */
 async function requireNewReplicas(em: EntityManager): Promise<void> {
   const sql = `select from pg_stat_activity where datname = current_database() and application_name = ? limit 1`
   const older = await read(em, sql, [olderIdentity])
