@@ -5,6 +5,7 @@ import { basename, dirname, join } from 'node:path'
 import { buildClient } from '../../libs/client/build/build-client.ts'
 import { buildUpstream } from '../../libs/upstream/build/build-upstream.ts'
 import { root } from '../setup/project.js'
+import { readLockedPackages, writeLicenses } from '../supply-chain/licenses.ts'
 import { listComponents } from '../supply-chain/sbom.ts'
 import { readBaseImages, readFinalStage } from './dockerfile.ts'
 import { buildImages, type ImageSource } from './image.ts'
@@ -28,6 +29,7 @@ export async function writeRelease({ registry, log }: { registry: Registry | nul
   }
   add('notes.md', notes)
   add('gatehouse.cdx.json', listComponents())
+  add('THIRD-PARTY-LICENSES.txt', writeLicenses(readLockedPackages()))
   for (const [name, body] of await buildPackages(source.createdAt)) add(name, body)
   const chart = listTracked('deploy/helm/gatehouse', 'gatehouse')
   add(`gatehouse-chart-${source.version}.tgz`, await packTarGz(chart, source.createdAt))

@@ -4,11 +4,11 @@ import { endpointTable } from '@gatehouse/contracts/endpoints'
 import { expect } from 'chai'
 import { contractNames, readContract, readEndpoints, readOperations, readSpecification } from './rules.ts'
 import { readTests, specificationNames } from './rules.ts'
-import { findGaps, writeRules } from './write-rules.ts'
+import { describeRule, findGaps, listRules, selectRules } from './print-rules.ts'
 
 const read = (page: string) => readFileSync(join(import.meta.dirname, '../../docs', page), 'utf8')
 
-describe('the page of rules', () => {
+describe('the rules and where they are implemented', () => {
   const rules = {
     specification: readSpecification(read('specification.md')),
     contract: readContract(read('contract.md')),
@@ -78,11 +78,24 @@ describe('the page of rules', () => {
     const tests = readTests('a.test.ts', `it('Registration 1: short names', f)`, names)
     const gaps = findGaps(rules, operations, tests).join('\n')
 
-    expect(writeRules(rules, operations, tests)).to.include(
-      '- [`register`](../a.ts)\n- test [Registration 1: short names](../a.test.ts)',
+    const [registration] = selectRules(rules, 'Registration 1')
+    expect(describeRule(registration!, operations, tests)).to.match(
+      /^Registration 1: .+\n {2}code {2}register {2}\(a\.ts\)\n {2}test {2}Registration 1: short names {2}\(a\.test\.ts\)$/,
     )
     expect(gaps).to.include('Registration 3:').and.include('Registration 2:').and.not.include('Registration 1:')
     expect(gaps).to.include('Contract 6, ready: no test').and.include('a.ts names "Login 7", which is no rule')
+  })
+
+  it('selects rules as tags name them, whole sections too, and none by another name', () => {
+    const select = (words: string) => selectRules(rules, words).map(({ name }) => name)
+
+    expect(select('Registration 6 and 10')).to.deep.equal(['Registration 6', 'Registration 10'])
+    expect(select('Login').length).to.be.greaterThan(4)
+    expect(select('Login').every((name) => /^Login [0-9]+$/.test(name))).to.equal(true)
+    expect(select('Contract 7, fan-out')).to.deep.equal(['Contract 7, Fan-out'])
+    expect(select('Contract: 7')).to.include.members(['Contract 7', 'Contract 7, Fan-out'])
+    expect([...select('Registration 99'), ...select('the login page')]).to.deep.equal([])
+    expect(listRules(rules).map(({ name }) => name)).to.include.members(['Tombstone', 'Contract 6, ready'])
   })
 })
 

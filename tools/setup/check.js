@@ -23,7 +23,7 @@ const lanes = [
     ofPackage('types (tsc)', compiler, '--noEmit', '--incremental', '--tsBuildInfoFile', join(cache, 'tsc.json')),
     ofPackage('format (prettier)', 'prettier/bin/prettier.cjs', '--check', ...cached('prettier.json'), ...folders),
     ofPackage('structure (dependency-cruiser)', cruiser, 'gateway', 'services', 'libs', 'deploy', 'examples'),
-    checkOf('index of rules', 'tools/rules/write-rules.ts', '--check'),
+    checkOf('rules', 'tools/rules/print-rules.ts', '--check'),
     checkOf('settings', 'tools/settings/main.ts', '--check'),
     checkOf('licenses', 'tools/supply-chain/licenses.ts', '--check'),
   ],
