@@ -39,7 +39,7 @@ export function verifyToken(key: TokenKey, token: string, now: number): TokenCla
 /** What services can read of a caller too. */
 const isSeconds = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0
 
-/** No instance signed a token without one of these. Without `iat`, no change of the password could revoke it. Contract: 9. */
+/** No instance signed a token without one of these. Without `iat`, no change of the password could revoke it. docs/contract.md 9. */
 function isClaims(claims: unknown): claims is TokenClaims {
   if (typeof claims !== 'object' || claims === null) return false
   const { userId, username, iat, exp } = claims as Partial<Record<keyof TokenClaims, unknown>>
