@@ -37,7 +37,7 @@ value() { cat "$folder/$1"; }
 keep jwt_secret "$(random)"
 # Encrypts at rest: a copy belongs apart from the backups of the database.
 keep encryption_secret "$(random)"
-# For a rotation: docs/operators.md.
+# For a rotation: docs/operate/rotate-secrets.md.
 keep jwt_secret_previous ''
 keep encryption_secret_previous ''
 # Of UPLOAD_STORE=s3://…: write the keys of your provider into them.
@@ -53,7 +53,7 @@ public_key() {
 }
 is_key() { case $1 in MC4CAQAwBQYDK2VwBCIEI*) ;; *) return 1 ;; esac }
 
-# In 0.2.0 every service had internal_secret. Services believe it until the gateways are replaced: docs/operators.md.
+# In 0.2.0 every service had internal_secret. Services believe it until the gateways are replaced: docs/operate/upgrade.md.
 if [ -e "$folder/internal_secret" ] && ! is_key "$(value internal_secret)"; then
   former=$(value internal_secret; printf '\n'; cat "$folder/internal_secret_previous" 2>/dev/null || :)
   rm -f "$folder/internal_secret_former" "$folder/internal_secret_previous"

@@ -1,7 +1,7 @@
 import { explainServerFault, serverFaultOf } from '@gatehouse/database'
 import { UploadStoreRefused, UploadStoreUnavailable } from '../../services/identity/src/uploads/upload-store.ts'
 
-/** docs/operators.md, "Command line". */
+/** docs/reference/command-line.md. */
 export const exitCodes = {
   done: 0,
   failed: 1,

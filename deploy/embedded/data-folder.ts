@@ -81,7 +81,7 @@ export async function openPostgres(dataFolder: string, options: PostgresOptions)
 }
 
 const wayToVersion =
-  'make a backup with the release that ran here before, and restore it with this one into another data folder (docs/operators.md, "Backup and restore")'
+  'make a backup with the release that ran here before, and restore it with this one into another data folder (docs/operate/back-up-and-restore.md)'
 
 export function explainDatabaseError(error: unknown, dataFolder: string): string {
   if (error instanceof OtherVersion) return `${error.message}; ${wayToVersion}`

@@ -51,7 +51,7 @@ describe('the Helm chart', function () {
     expect(sorted(objects.map(withoutAdditions))).to.deep.equal(sorted(renderBase().map(withoutAdditions)))
   })
 
-  it('is installed by the command of operators.md, which names an image and the address of the instance', async () => {
+  it('is installed by the command of kubernetes.md, which names an image and the address of the instance', async () => {
     const [, ...args] = documentedCommand(
       'helm --namespace gatehouse install gatehouse deploy/helm/gatehouse --set image.repository=registry.example/gatehouse --set settings.PUBLIC_ORIGIN=https://chat.example',
       { install: 'template', 'registry.example/gatehouse': 'gatehouse' },

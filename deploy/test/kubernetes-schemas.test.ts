@@ -227,7 +227,7 @@ describe('the Kubernetes manifests', function () {
       expect(violationsOf({ name: 'x', spec: spec as PodSpec }), JSON.stringify(spec)).to.have.length(1)
   })
 
-  it('render for the example, copied as operators.md says, with the names of Secret and ConfigMaps in every reference', async function () {
+  it('render for the example, copied as kubernetes.md says, with the names of Secret and ConfigMaps in every reference', async function () {
     if (!hasKubectl()) {
       process.stdout.write('SKIPPED: kubectl is not on the PATH\n')
       this.skip()

@@ -176,7 +176,8 @@ describe('docker-compose.yml', () => {
     })
     expect(compose.networks.edge?.ipam?.config[0]?.subnet).to.match(/^\$\{EDGE_SUBNET:-10\.203\.141\.0\/28\}$/)
     expect(readText('deploy/env.example')).to.match(/^EDGE_SUBNET=10\.203\.141\.0\/28$/m)
-    for (const file of ['deploy/env.example', 'docs/operators.md']) expect(readText(file)).to.include('10.203.141.1')
+    for (const file of ['deploy/env.example', 'docs/operate/docker-compose.md'])
+      expect(readText(file)).to.include('10.203.141.1')
     expect(Object.keys(networksOf(service('gateway')))).to.not.include('outside')
   })
 
@@ -434,7 +435,7 @@ describe('the Kubernetes example', () => {
   })
 
   it('is copied beside the base, where its secrets are ignored by git', () => {
-    const guide = readText('docs/operators.md')
+    const guide = readText('docs/operate/kubernetes.md')
     expect(guide).to.include('cp -r deploy/kubernetes/example deploy/kubernetes/my-instance')
     expect(guide).to.include('sh deploy/make-secrets.sh deploy/kubernetes/my-instance/secrets')
     expect(example.resources[0]).to.equal('../base')

@@ -78,14 +78,14 @@ describe('the dashboard and the alert rules', () => {
   })
 
   it('have one section of the runbook for each alert', () => {
-    const sections = [...readText('docs/runbook.md').matchAll(/^## (Gatehouse\w+)$/gm)].map(([, name]) => name)
+    const sections = [...readText('docs/operate/runbook.md').matchAll(/^## (Gatehouse\w+)$/gm)].map(([, name]) => name)
     expect(sections).to.have.members(alerts.map(({ alert }) => alert))
   })
 })
 
 describe('the documents', () => {
   it('link to files that exist', () => {
-    for (const file of globSync(['docs/*.md', 'docs/decisions/*.md'], { cwd: projectRoot })) {
+    for (const file of globSync('docs/**/*.md', { cwd: projectRoot })) {
       for (const [, target] of readText(file).matchAll(/\]\((?!https?:)([^)#]+)/g)) {
         const path = resolve(projectRoot, file, '..', target!)
         expect(globSync(path), `${file} -> ${target}`).to.have.length(1)

@@ -51,7 +51,7 @@ export async function ensureBaseImages(engine: Engine, log: (line: string) => vo
   }
 }
 
-/** Whether the base images are stand-ins: what a run then shows, and what not, is in docs/operators.md. */
+/** Whether the base images are stand-ins: what a run then shows, and what not, is in docs/operate/docker-compose.md. */
 export async function usesStandIns(engine: Engine): Promise<boolean> {
   const listed = await engine.run('images', '--quiet', '--filter', 'label=gatehouse.stand-in=true')
   return listed !== ''

@@ -106,7 +106,7 @@ const next = 'the internal secret that the upgrade brings'
 
 const tokenSecret = 'the secret of tokens, in each release'
 
-/** Processes of 0.2.0 share one secret, and its session gateways verify tokens. docs/operators.md, "From 0.2.0". */
+/** Processes of 0.2.0 share one secret, and its session gateways verify tokens. docs/operate/upgrade.md. */
 function secretsOf(role: Role, isReplaced: boolean): Record<string, string> {
   if (!isReplaced && role === 'session-gateway') return { INTERNAL_SECRET: former, JWT_SECRET: tokenSecret }
   if (!isReplaced || role !== 'gateway') return { INTERNAL_SECRET: former }

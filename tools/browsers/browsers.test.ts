@@ -21,7 +21,12 @@ describe('the oldest browsers', () => {
     expect([edge, ios]).to.deep.equal([chrome, safari])
     const major = safari.replace('.0', '')
 
-    for (const path of ['README.md', 'docs/operators.md', 'libs/client/README.md', 'services/web/README.md'])
+    for (const path of [
+      'README.md',
+      'docs/operate/choose-a-setup.md',
+      'libs/client/README.md',
+      'services/web/README.md',
+    ])
       expect(read(path), path).to.include(`Chrome and Edge ${chrome}, Firefox ${firefox}, Safari ${major}`)
     const page = read('services/web/public/browser-check.js')
     expect(page).to.include(`Chrome or Edge from ${chrome} on, Firefox from ${firefox} on, or Safari from ${major} on`)

@@ -30,7 +30,7 @@ type RestoreOptions = UploadPlace & {
   progress(line: string): void
 }
 
-/** Verifies the archive, then restores it as `fillEmptyInstance` does. docs/operators.md, "Backup and restore". */
+/** Verifies the archive, then restores it as `fillEmptyInstance` does. docs/operate/back-up-and-restore.md. */
 export async function restoreArchive(options: RestoreOptions): Promise<ArchiveManifest> {
   const { file, progress } = options
   progress('verifying the archive')

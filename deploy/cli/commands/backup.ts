@@ -18,7 +18,7 @@ import { openScratchFolder, requireFilePath } from '../unfinished.ts'
 
 type SecretOptions = { secrets?: string; passphraseFile?: string }
 
-/** `backup`, `restore`, `secrets show` and `move-up`. docs/operators.md, "Backup and restore". */
+/** `backup`, `restore`, `secrets show` and `move-up`. docs/operate/back-up-and-restore.md. */
 export function defineBackupCommands(define: Define, group: DefineGroup): void {
   const passphrase = '--passphrase-file <file>'
   const opener = 'file with the passphrase for the secrets file; - for standard input'

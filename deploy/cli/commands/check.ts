@@ -30,7 +30,7 @@ const certificateDays = 14
 const clockToleranceMs = 5_000
 const dayMs = 24 * 60 * 60 * 1000
 
-/** `check`: what an operator would look at after a change. docs/operators.md, "Command line". */
+/** `check`: what an operator would look at after a change. docs/reference/command-line.md. */
 export function defineCheckCommand(define: Define): void {
   const subjects = 'configuration, connections, migrations, clock, uploads, certificate and public address'
   define('check', `Check ${subjects}`, async (invocation) => {

@@ -23,7 +23,7 @@ import type { UploadPlace } from '../upload-staging.ts'
 
 type Options = { uploads?: string; dryRun?: boolean; force?: boolean }
 
-/** `import`. docs/operators.md, "Import". */
+/** `import`. docs/operate/move-and-import.md. */
 export function defineImportCommand(define: Define): void {
   define('import', 'Import an instance of the other chat server into this new, stopped instance', runImport)
     .argument('<database>', 'SQLite file of the other chat server; stop that server first')
@@ -62,7 +62,7 @@ type ImportOptions = UploadPlace &
     images: ImageConverter
   }
 
-/** As `fillEmptyInstance`. A dry run does all but the commit. docs/operators.md, "Import". */
+/** As `fillEmptyInstance`. A dry run does all but the commit. docs/operate/move-and-import.md. */
 export async function importDatabase(options: ImportOptions): Promise<ImportReport> {
   const { file, isForced, uploads } = options
   if (uploads !== null) await readdir(uploads).catch(cannotRead(`the folder ${uploads}`))

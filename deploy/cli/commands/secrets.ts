@@ -27,7 +27,7 @@ const everything: readonly (StoredTexts & { contextOf: (row: Row) => string })[]
   ...peerSecrets,
 ]
 
-/** `keys`, for secrets that deploy/make-secrets.sh did not make, and `encrypt`. docs/operators.md, "Rotating secrets". */
+/** `keys`, for secrets that deploy/make-secrets.sh did not make, and `encrypt`. docs/operate/rotate-secrets.md. */
 export function defineSecretCommands(define: Define): void {
   const keys = 'Prints CALLER_KEYS for the INTERNAL_SECRET, INTERNAL_SECRET_PREVIOUS and OPERATOR_SECRET given'
   define('keys', keys, printKeys)

@@ -18,7 +18,7 @@ import type { DefineGroup, Environment, Invocation } from '../invocation.ts'
 import { openScratchFolder } from '../unfinished.ts'
 import { eachFile } from '../upload-staging.ts'
 
-/** `uploads move`. docs/operators.md, "The store of uploads". */
+/** `uploads move`. docs/operate/store-uploads-in-s3.md. */
 export function defineUploadCommands(group: DefineGroup): void {
   const define = group('uploads', 'Manage where uploads are stored')
   const description = 'Copies the uploads into another store, also while the instance runs; a repeated run goes on'

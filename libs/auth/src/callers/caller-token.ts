@@ -124,7 +124,7 @@ const formerClaims = z.object({
   expiresAt: z.number(),
 })
 
-/** Reads what gateways of 0.2.0 sign, until they are replaced. Never the operator. docs/operators.md, "From 0.2.0". */
+/** Reads what gateways of 0.2.0 sign, until they are replaced. Never the operator. docs/operate/upgrade.md. */
 function createFormerReader(secrets: readonly string[]): (token: string) => SignedCaller | undefined {
   const keys = secrets.map((secret) => createSecretKey(Buffer.from(secret, 'utf8')))
   return (token) => {

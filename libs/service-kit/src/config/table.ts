@@ -147,7 +147,7 @@ export const settings = {
     JWT_SECRET_PREVIOUS: setting(tokens, variables.previousSecrets(), {
       isSecret: true,
       meaning: 'one a line: they verify tokens and sign none, while the secret rotates',
-      note: 'docs/operators.md, "Rotating secrets".',
+      note: 'docs/operate/rotate-secrets.md.',
     }),
     INTERNAL_SECRET_PREVIOUS: setting(edge, variables.previousSecrets(), {
       isSecret: true,
@@ -207,7 +207,7 @@ export const settings = {
     UPLOAD_STORE: setting(accounts, variables.uploadStore(), {
       preset: '`file:<UPLOAD_DIR>`',
       meaning: 'where the uploads are: a folder, or `s3://bucket/prefix`',
-      note: 'docs/operators.md, "The store of uploads".',
+      note: 'docs/operate/store-uploads-in-s3.md.',
     }),
     AWS_ENDPOINT_URL: setting(accounts, variables.text(''), {
       preset: '`https://s3.<AWS_REGION>.amazonaws.com`',
@@ -280,7 +280,7 @@ type NameOf<R extends Reader> = { [N in keyof Table]: R extends Table[N]['reader
 type Embedded<N extends keyof Table> = Table[N] extends { embedded: infer Kind } ? Kind : Table[N]['kind']
 type KindOf<N extends keyof Table, R extends Reader> = R extends 'embedded' ? Embedded<N> : Table[N]['kind']
 
-/** Services of 0.2.0 hold them, and verify by them until its gateways are replaced. docs/operators.md, "From 0.2.0". */
+/** Services of 0.2.0 hold them, and verify by them until its gateways are replaced. docs/operate/upgrade.md. */
 const formerSecrets = {
   INTERNAL_SECRET: variables.previousSecrets(),
   INTERNAL_SECRET_PREVIOUS: variables.previousSecrets(),
