@@ -1,20 +1,28 @@
 import { explainServerFault, serverFaultOf } from '@gatehouse/database'
 import { UploadStoreRefused, UploadStoreUnavailable } from '../../services/identity/src/uploads/upload-store.ts'
 
-/** docs/reference/command-line.md. */
 export const exitCodes = {
   done: 0,
   failed: 1,
-  /** Arguments, or an environment that lacks what the command needs. */
   usage: 2,
-  /** Nothing has changed. */
   refused: 3,
   unknown: 4,
-  /** The instance, or a server that it needs. */
   unreachable: 5,
   unconfirmed: 6,
   unhealthy: 7,
 } as const
+
+/** For `--help` and docs/reference/command-line.md. */
+export const exitCodeMeanings: Readonly<Record<keyof typeof exitCodes, string>> = {
+  done: 'done',
+  failed: 'unknown error, full disk, or forged receipt',
+  usage: 'wrong arguments or environment',
+  refused: 'rejected: the message says why, and nothing has changed',
+  unknown: 'the named user, invite, peer or instance does not exist',
+  unreachable: 'the instance or a server that it needs is not available',
+  unconfirmed: 'the question was not answered with yes',
+  unhealthy: '`check` found a problem',
+}
 
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure'

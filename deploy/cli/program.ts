@@ -13,7 +13,7 @@ import { defineSecretCommands } from './commands/secrets.ts'
 import { defineAuditCommands, defineSettingCommands } from './commands/settings.ts'
 import { defineUploadCommands } from './commands/uploads.ts'
 import { defineSessionCommands, defineUserCommands } from './commands/users.ts'
-import { CommandFailure, exitCodes } from './failure.ts'
+import { CommandFailure, exitCodeMeanings, exitCodes } from './failure.ts'
 import { connectInstance } from './instance.ts'
 import { printable, type Define, type Environment, type Invocation, type Result, type Terminal } from './invocation.ts'
 
@@ -44,14 +44,15 @@ export async function runCommandLine(args: readonly string[], context: Context):
   }
 }
 
-function createProgram(context: Context, isJson: boolean): Command {
+/** Every command. The program runs none of them before it parses arguments. */
+export function createProgram(context: Context, isJson: boolean): Command {
   const { terminal } = context
   const program = new Command('gatehouse')
     .description(
-      'Manage a Gatehouse instance. Uses the instance in GATEHOUSE_DATA, or the service URLs and secrets in the environment.',
+      'Manage a Gatehouse instance: the one in GATEHOUSE_DATA, or the one behind the service URLs in the environment.',
     )
     .option('--json', 'print JSON for scripts')
-    .option('--yes', 'do not ask for confirmation')
+    .option('--yes', "don't ask for confirmation")
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => void terminal.output.write(text),
@@ -61,6 +62,7 @@ function createProgram(context: Context, isJson: boolean): Command {
     // It offers --yes for what looks like it.
     .showSuggestionAfterError(false)
     .showHelpAfterError('(run with --help to see usage)')
+    .addHelpText('after', `\nExit codes:\n${listExitCodes()}`)
   const defineIn = (parent: Command): Define => {
     return (usage, description, action) => {
       const command = parent.command(usage).description(description)
@@ -94,6 +96,11 @@ function createProgram(context: Context, isJson: boolean): Command {
   defineReceiptCommands(group)
   defineUploadCommands(group)
   return program
+}
+
+function listExitCodes(): string {
+  const kinds = Object.keys(exitCodes) as (keyof typeof exitCodes)[]
+  return kinds.map((kind) => `  ${exitCodes[kind]}  ${exitCodeMeanings[kind].replaceAll('`', '')}`).join('\n')
 }
 
 function createInvocation({ environment, terminal }: Context, isConfirmed: boolean): Invocation {

@@ -1,48 +1,81 @@
-// `npm run settings`: writes deploy/env.example and the README's table from the settings; with --check, says what is out of date.
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+// `npm run settings`: writes deploy/env.example and docs/reference/settings.md from the settings; with --check, says what is out of date.
 import { listSettings } from '@gatehouse/service-kit/start'
-import { root } from '../setup/project.js'
 import { writePage } from '../write-page.ts'
 
 type Row = ReturnType<typeof listSettings>[number]
+type ComposeRow = { names: readonly string[]; value: string; meaning: string }
 
 const width = 118
 
-const composeOnly = `# --- Docker Compose only
-# Where the gateway's port is on this machine. 8080 is open on all its addresses, by plain http. Behind a proxy on this
-# machine: 127.0.0.1:8080, and for two gateways 127.0.0.1:8080-8081
-PUBLISH=8080
-# The subnet between the gateway and the published port. A proxy on this machine has its first address, .1
-EDGE_SUBNET=10.203.141.0/28
-# The folder of archives for \`docker compose run --rm backup\`; user 10001 writes there.
-BACKUPS=./backups
-# How many containers of each. They are kept here, because \`docker compose up\` goes back to one without it.
-GATEWAY_REPLICAS=1
-IDENTITY_REPLICAS=1
-INVITE_REPLICAS=1
-SESSION_GATEWAY_REPLICAS=1
-FEDERATION_FANOUT_REPLICAS=1
-# What NATS is configured with, ./deploy/secrets/nats.conf once make-secrets.sh has made a user for each upstream.
-NATS_CONF=./deploy/nats/nats.conf
+const replicas = ['GATEWAY', 'IDENTITY', 'INVITE', 'SESSION_GATEWAY', 'FEDERATION_FANOUT'].map(
+  (name) => `${name}_REPLICAS`,
+)
+
+const composeOnly: readonly ComposeRow[] = [
+  {
+    names: ['PUBLISH'],
+    value: '8080',
+    meaning:
+      'Address of the gateway on this machine. `8080` is plain HTTP on all addresses. Behind a proxy on this machine: `127.0.0.1:8080`, for two gateways `127.0.0.1:8080-8081`',
+  },
+  {
+    names: ['EDGE_SUBNET'],
+    value: '10.203.141.0/28',
+    meaning:
+      'Subnet between the gateway and the published port. A proxy on this machine has the first address, `10.203.141.1`',
+  },
+  {
+    names: ['BACKUPS'],
+    value: './backups',
+    meaning: 'Folder for the archives of `docker compose run --rm backup`. User 10001 needs write access',
+  },
+  { names: replicas, value: '1', meaning: 'Number of containers' },
+  {
+    names: ['NATS_CONF'],
+    value: './deploy/nats/nats.conf',
+    meaning: 'NATS configuration. With upstreams: `./deploy/secrets/nats.conf`, from make-secrets.sh',
+  },
+]
+const composeSection = 'Docker Compose only'
+
+const intro = `# Every variable that Gatehouse reads, written by \`npm run settings\`. \`npm start\` needs none of them. Docker Compose reads the
+# file .env in the project's root. An empty variable counts as unset. Every variable of a process can come from a file:
+# NAME_FILE names it.
 `
 
-const intro = `# Every variable that Gatehouse reads, made by \`npm run settings\`. \`npm start\` needs none of them; Docker Compose reads the
-# file .env in the project's root. A variable that is empty counts as unset. For a variable of a process, NAME_FILE may name
-# the file that holds it.
+const pageIntro = `# Settings
+
+<!-- written by npm run settings -->
+
+For operators: every variable that Gatehouse reads. A distributed setup needs those marked *required*; \`npm start\` creates them or does without.
+
+- Docker Compose reads \`.env\` in the project's root. [env.example](../../deploy/env.example) is a template with examples.
+- An empty variable counts as unset.
+- Every variable can come from a file: \`JWT_SECRET_FILE\` names the file that contains \`JWT_SECRET\`.
+- Secrets have at least 32 characters. \`deploy/make-secrets.sh\` creates them.
+- If variables are missing or invalid, Gatehouse lists all of them and exits with code 1.
 `
+
+const sections = Map.groupBy(listSettings(), ({ section }) => section)
 
 function renderEnvExample(): string {
-  const sections = Map.groupBy(listSettings(), ({ section }) => section)
   const texts = [...sections].map(([section, rows]) => `# --- ${section}\n${rows.map(renderVariable).join('')}`)
-  return [intro, ...texts, composeOnly].join('\n')
+  const compose = composeOnly.map(({ names, value, meaning }) => {
+    return wrap(`${meaning}.`) + names.map((name) => `${name}=${value}\n`).join('')
+  })
+  return [intro, ...texts, `# --- ${composeSection}\n${compose.join('')}`].join('\n')
 }
 
 function renderVariable(row: Row): string {
-  const { name, meaning, note, preset } = row
-  const unset = preset === undefined || valueOf(row) !== '' ? '' : ` (unset: ${preset.replaceAll('`', '')})`
-  const text = `${meaning.charAt(0).toUpperCase()}${meaning.slice(1)}${unset}.${note ? ` ${note}` : ''}`
-  return `${wrap(text)}${name}=${valueOf(row)}\n`
+  const { name, meaning, note } = row
+  return `${wrap(`${meaning}${whenUnset(row)}.${note ? ` ${note}` : ''}`)}${name}=${valueOf(row)}\n`
+}
+
+function whenUnset(row: Row): string {
+  if (row.preset === undefined || valueOf(row) !== '') return ''
+  const preset = row.preset.replaceAll('`', '')
+  if (preset === 'required') return ' (required in a distributed setup)'
+  return preset.startsWith('required') ? ` (${preset})` : ` (default: ${preset})`
 }
 
 /** Empty where it depends on the form or the machine. */
@@ -54,9 +87,22 @@ function wrap(text: string): string {
   return lines.map((line) => `# ${line}\n`).join('')
 }
 
-function renderTable(): string {
-  const rows = listSettings().map((row) => `| \`${row.name}\` | ${presetOf(row)} | ${row.meaning} |`)
-  return ['| variable | default | meaning |', '| --- | --- | --- |', ...rows].join('\n')
+function renderPage(): string {
+  const texts = [...sections].map(([section, rows]) => {
+    return renderTable(
+      section,
+      rows.map((row) => ({ names: [row.name], meaning: row.meaning, value: presetOf(row) })),
+    )
+  })
+  const compose = composeOnly.map((row) => ({ ...row, value: `\`${row.value}\`` }))
+  return [pageIntro, ...texts, renderTable(composeSection, compose)].join('\n')
+}
+
+function renderTable(section: string, rows: readonly ComposeRow[]): string {
+  const lines = rows.map(({ names, value, meaning }) => {
+    return `| ${names.map((name) => `\`${name}\``).join(', ')} | ${value} | ${meaning} |`
+  })
+  return [`## ${section}`, '', '| variable | default | meaning |', '| --- | --- | --- |', ...lines, ''].join('\n')
 }
 
 function presetOf({ kind, embedded, preset }: Row): string {
@@ -71,9 +117,5 @@ function textOf(kind: Row['kind']): string {
   return String(value ?? '')
 }
 
-const readme = readFileSync(join(root, 'README.md'), 'utf8')
-const table = readme.replace(/(<!-- settings -->\n)[^]*(<!-- \/settings -->)/, (_, start: string, end: string) => {
-  return `${start}\n${renderTable()}\n\n${end}`
-})
-await writePage('settings', 'README.md', table)
+await writePage('settings', 'docs/reference/settings.md', renderPage())
 await writePage('settings', 'deploy/env.example', renderEnvExample())

@@ -25,6 +25,7 @@ const lanes = [
     ofPackage('structure (dependency-cruiser)', cruiser, 'gateway', 'services', 'libs', 'deploy', 'examples'),
     checkOf('rules', 'tools/rules/print-rules.ts', '--check'),
     checkOf('settings', 'tools/settings/main.ts', '--check'),
+    checkOf('command line', 'tools/command-line/main.ts', '--check'),
     checkOf('licenses', 'tools/supply-chain/licenses.ts', '--check'),
   ],
 ]

@@ -22,11 +22,11 @@ type SecretOptions = { secrets?: string; passphraseFile?: string }
 export function defineBackupCommands(define: Define, group: DefineGroup): void {
   const passphrase = '--passphrase-file <file>'
   const opener = 'file with the passphrase for the secrets file; - for standard input'
-  const backup = 'Writes one consistent archive of the database and the uploads, also while the instance runs'
+  const backup = 'Back up the database and uploads to one archive; works while the instance is running'
   define('backup', backup, runBackup)
     .argument('<archive>', 'file to write; contains password hashes and peer secrets')
     .option('--secrets <file>', 'also write the signing secrets to this separate file')
-    .option(passphrase, 'file with the passphrase for the secrets file; - for standard input')
+    .option(passphrase, opener)
   define('restore <archive>', 'Restore an archive into a new, stopped instance', runRestore)
     .option('--secrets <file>', 'use the signing secrets in this file, so that users stay logged in')
     .option(passphrase, opener)

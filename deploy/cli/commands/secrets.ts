@@ -29,11 +29,11 @@ const everything: readonly (StoredTexts & { contextOf: (row: Row) => string })[]
 
 /** `keys`, for secrets that deploy/make-secrets.sh did not make, and `encrypt`. docs/operate/rotate-secrets.md. */
 export function defineSecretCommands(define: Define): void {
-  const keys = 'Prints CALLER_KEYS for the INTERNAL_SECRET, INTERNAL_SECRET_PREVIOUS and OPERATOR_SECRET given'
+  const keys = 'Print CALLER_KEYS for the given INTERNAL_SECRET, INTERNAL_SECRET_PREVIOUS and OPERATOR_SECRET'
   define('keys', keys, printKeys)
   define(
     'encrypt',
-    'Encrypts with ENCRYPTION_SECRET what previous ones encrypted, and what release 0.2.0 stored in plain. Run it once no process of that release runs',
+    'Re-encrypt stored data with the current ENCRYPTION_SECRET. Run it after rotating the secret, and once after upgrading from 0.2.0',
     encryptEverything,
   )
 }

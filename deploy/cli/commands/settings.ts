@@ -37,7 +37,7 @@ export function defineAuditCommands(group: DefineGroup): void {
     .option('--limit <number>', 'number of entries, up to 100', '50')
     .option('--actor <id>', 'only entries by this admin (ID), or by operator')
     .option('--subject <id>', 'only entries about this user, invite or peer (ID)')
-    .option('--action <action>', 'such as user.deleted')
+    .option('--action <action>', 'only this action, such as user.deleted')
     .option('--after <day>', 'from this day, such as 2026-11-23 (UTC)')
     .option('--before <day>', 'up to and including this day')
     .option('--cursor <cursor>', 'cursor printed by the previous page')

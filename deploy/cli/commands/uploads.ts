@@ -21,7 +21,7 @@ import { eachFile } from '../upload-staging.ts'
 /** `uploads move`. docs/operate/store-uploads-in-s3.md. */
 export function defineUploadCommands(group: DefineGroup): void {
   const define = group('uploads', 'Manage where uploads are stored')
-  const description = 'Copies the uploads into another store, also while the instance runs; a repeated run goes on'
+  const description = 'Copy uploads to another store; works while the instance is running and can be resumed'
   define('move', description, runMove)
     .requiredOption('--to <store>', 'target: file:<folder> or s3://bucket/prefix (uses the AWS_… variables)')
     .option('--from <store>', 'current store, if UPLOAD_STORE already names the new one')

@@ -21,7 +21,7 @@ export function defineUserCommands(group: DefineGroup): void {
   })
   define('create <username>', 'Create a local user, even if registration is closed', createUser)
     .option('--display-name <name>')
-    .option('--password-stdin', 'read the password from standard input (default: generate a temporary password)')
+    .option('--password-stdin', 'read the password from standard input (default: a temporary one)')
     .option('--admin', 'make the user an admin')
   define('make-admin <user>', 'Make a user an admin', setRole(true))
   define('remove-admin <user>', 'Remove a user as admin', setRole(false))

@@ -42,17 +42,18 @@ const setting = <const R extends readonly Reader[], K extends z.ZodType, const A
   about: A,
 ) => ({ readers, kind, ...about })
 
-const madeOnce = { isSecret: true, preset: 'required (embedded: made once and kept)' } as const
-const ofCluster = { chosenBy: ['cluster'], isSecret: true, preset: 'required (embedded: none)' } as const
+const madeOnce = { isSecret: true, preset: 'required' } as const
+const ofCluster = { chosenBy: ['cluster'], isSecret: true, preset: 'required' } as const
 
 const replicasOf = (service: ServiceName) => {
-  const note = `http://${service}:${served[service].port}`
-  const meaning = 'every address of its name is a replica; several URLs are separated by commas'
-  return setting(['gateway'], variables.url(note), { chosenBy: distributed, preset: ofCluster.preset, meaning, note })
+  const url = `http://${service}:${served[service].port}`
+  const meaning = `URLs of ${service}, comma-separated. Each address of a name is a replica`
+  const about = { chosenBy: distributed, preset: ofCluster.preset, meaning, note: `Example: ${url}` }
+  return setting(['gateway'], variables.url(url), about)
 }
 
 const portOf = <S extends ServiceName>(service: S) => {
-  const meaning = `where ${service} listens`
+  const meaning = `Port of ${service}`
   return setting([service], variables.port(served[service].port), { chosenBy: distributed, meaning })
 }
 
@@ -68,199 +69,199 @@ const pem = <const R extends readonly Reader[]>(readers: R, meaning: string) =>
 const receiver = z.url({ protocol: /^https?$/, error: 'must be a URL such as http://collector:4318' })
 const s3Key = (meaning: string) => setting(accounts, variables.text(''), { isSecret: true, meaning })
 
-/** Every setting. `npm run settings` makes deploy/env.example and the README's table of them. Contract: 8. */
+/** Every setting. `npm run settings` makes deploy/env.example and docs/reference/settings.md of them. Contract: 8. */
 export const settings = {
-  ...inSection('the public address', {
-    PORT: setting(addressed, variables.port(8080), { chosenBy: distributed, meaning: 'where the gateway listens' }),
+  ...inSection('Public address', {
+    PORT: setting(addressed, variables.port(8080), { chosenBy: distributed, meaning: 'Port of the gateway' }),
     HOST: setting(all, variables.text('0.0.0.0'), {
       embedded: variables.text('127.0.0.1'),
       chosenBy: distributed,
-      meaning: 'the address that it listens on',
+      meaning: 'Address the gateway listens on',
     }),
     PUBLIC_ORIGIN: setting(addressed, z.string().optional(), {
       preset: '`https://<DOMAIN>`, else `http://localhost:<PORT>`',
-      meaning: 'the origin that browsers, peers and invite links see',
+      meaning: 'Public address of the instance, used by browsers, peers and invite links',
     }),
     DOMAIN: setting(addressed, z.string().optional(), {
       preset: 'the host of PUBLIC_ORIGIN',
-      meaning: "this instance's name in the federation: the @domain of its users",
-      note: 'A value other than the host of PUBLIC_ORIGIN stops the start. Never change it later.',
+      meaning: "The instance's name in the federation: the `@domain` of its users. Never change it later",
+      note: 'A value other than the host of PUBLIC_ORIGIN stops the start.',
     }),
     TRUST_PROXY: setting(edge, variables.text(''), {
-      meaning: 'addresses, CIDRs or `loopback` whose X-Forwarded-For is believed',
-      note: 'Without them every client behind a proxy shares one rate limit. Docker Compose, with a proxy on this machine: the address .1 of EDGE_SUBNET, 10.203.141.1',
+      meaning: 'Proxies whose X-Forwarded-For is trusted: addresses, CIDRs or `loopback`',
+      note: 'Without it, all clients behind a proxy share one rate limit. Docker Compose with a proxy on this machine: the address .1 of EDGE_SUBNET, 10.203.141.1',
     }),
   }),
-  ...inSection('what the processes stand on', {
+  ...inSection('Data services', {
     DATABASE_URL: setting(serviceNames, variables.url('postgres://user:password@host:5432/gatehouse'), {
       chosenBy: ['cluster'],
       isSecret: true,
-      preset: 'required (embedded: its own)',
-      meaning: 'PostgreSQL, as the role of the service',
-      note: 'postgres://gatehouse_identity:password@postgres:5432/gatehouse',
+      preset: 'required',
+      meaning: "PostgreSQL URL, with the service's own role",
+      note: 'Example: postgres://gatehouse_identity:password@postgres:5432/gatehouse',
     }),
     NATS_URL: setting(all, variables.url('nats://host:4222'), {
       embedded: variables.url('nats://127.0.0.1:4222').optional(),
       ...ofCluster,
-      meaning: 'NATS; embedded only for upstreams with live messages or events',
-      note: 'nats://user:password@nats:4222, or tls://: never in plain text then',
+      meaning: 'NATS URL. With `npm start`, needed only for upstreams with live messages or events',
+      note: 'Example: nats://user:password@nats:4222. tls:// never falls back to plain text.',
     }),
-    NATS_CA: pem(all, "the authority that signed the certificate of NATS, as PEM; the system's where unset"),
-    NATS_CERT: pem(all, 'the certificate that the processes show to NATS, as PEM'),
-    NATS_KEY: pem(all, 'its key, as PEM'),
+    NATS_CA: pem(all, "CA certificate for NATS (PEM; default: the system's)"),
+    NATS_CERT: pem(all, 'Client certificate for NATS (PEM)'),
+    NATS_KEY: pem(all, 'Private key for NATS_CERT (PEM)'),
     REDIS_URL: setting(cached, variables.redisUrl(), {
       ...ofCluster,
-      meaning: 'Redis: account states and rate limits',
-      note: 'redis://:password@redis:6379, rediss://, redis+sentinel://:password@one:26379,two:26379/<name of the primary>',
+      meaning: 'Redis URL, for account states and rate limits',
+      note: 'Examples: redis://:password@redis:6379, rediss://, redis+sentinel://:password@one:26379,two:26379/<name of the primary>',
     }),
-    REDIS_CA: pem(
-      cached,
-      "the authority that signed the certificate of Redis and its Sentinels, as PEM; the system's where unset",
-    ),
-    REDIS_CERT: pem(cached, 'the certificate that the processes show to Redis and its Sentinels, as PEM'),
-    REDIS_KEY: pem(cached, 'its key, as PEM'),
+    REDIS_CA: pem(cached, "CA certificate for Redis and its Sentinels (PEM; default: the system's)"),
+    REDIS_CERT: pem(cached, 'Client certificate for Redis and its Sentinels (PEM)'),
+    REDIS_KEY: pem(cached, 'Private key for REDIS_CERT (PEM)'),
   }),
-  ...inSection('secrets, at least 32 characters; deploy/make-secrets.sh makes them', {
+  ...inSection('Secrets', {
     JWT_SECRET: setting(tokens, variables.secret('signs the tokens'), {
       embedded: variables.secret('signs the tokens').optional(),
       ...madeOnce,
-      meaning: 'signs the tokens',
-      note: 'A change ends all sessions, unless the old one is in JWT_SECRET_PREVIOUS.',
+      meaning: "Signs users' tokens",
+      note: 'A new value logs everyone out unless the old one is in JWT_SECRET_PREVIOUS.',
     }),
     INTERNAL_SECRET: setting(edge, variables.secret('signs who is calling'), {
       embedded: variables.secret('signs who is calling').optional(),
       ...madeOnce,
-      meaning: 'signs who is calling, towards services and upstreams; of the gateway alone',
-      note: 'A private key of Ed25519, or any text.',
+      meaning: 'Signs who is calling, for services and upstreams. Only the gateway has it',
+      note: 'An Ed25519 private key, or any text.',
     }),
     CALLER_KEYS: setting(serviceNames, variables.callerKeys(), {
       ...ofCluster,
-      meaning: 'one a line, the public keys that services believe: `gateway <key>` and `operator <key>`',
-      note: 'deploy/make-secrets.sh writes them; `gatehouse keys` prints those of INTERNAL_SECRET and OPERATOR_SECRET.',
+      meaning: 'Public keys that services trust, one per line: `gateway <key>` and `operator <key>`',
+      note: 'deploy/make-secrets.sh writes them. `gatehouse keys` prints those of INTERNAL_SECRET and OPERATOR_SECRET.',
     }),
     OPERATOR_SECRET: setting([], variables.secret('signs what the operator calls'), {
       chosenBy: distributed,
       isSecret: true,
-      preset: 'required by the command line (embedded: none)',
-      meaning: 'signs what the command line calls; no process holds it',
+      preset: 'required by the command line',
+      meaning: 'Signs requests of the command line. No running process has it',
     }),
     JWT_SECRET_PREVIOUS: setting(tokens, variables.previousSecrets(), {
       isSecret: true,
-      meaning: 'one a line: they verify tokens and sign none, while the secret rotates',
-      note: 'docs/operate/rotate-secrets.md.',
+      meaning: 'Secrets that verify tokens and never sign, one per line (for rotations)',
+      note: 'See docs/operate/rotate-secrets.md.',
     }),
     INTERNAL_SECRET_PREVIOUS: setting(edge, variables.previousSecrets(), {
       isSecret: true,
-      meaning: 'one a line: upstreams learn their public keys, and they sign nothing, while the secret rotates',
+      meaning: 'Secrets whose public keys upstreams learn, one per line (for rotations)',
     }),
   }),
-  ...inSection('encryption at rest', {
+  ...inSection('Encryption at rest', {
     ENCRYPTION_SECRET: setting(federated, variables.secret('encrypts what must be read again'), {
       embedded: variables.secret('encrypts what must be read again').optional(),
       ...madeOnce,
-      meaning: 'encrypts at rest what must be read again: second factors, secrets of peers and for other instances',
-      note: 'What it encrypted is lost with it: keep a copy apart from the backups of the database.',
+      meaning: 'Encrypts stored secrets: two-factor keys, peer secrets, passwords for other instances',
+      note: 'Without it, what it encrypted is lost: keep a copy apart from the backups of the database.',
     }),
     ENCRYPTION_SECRET_PREVIOUS: setting(federated, variables.previousSecrets(), {
       isSecret: true,
-      meaning: 'one a line: they decrypt and encrypt nothing, while the secret rotates',
+      meaning: 'Secrets that decrypt and never encrypt, one per line (for rotations)',
     }),
   }),
-  ...inSection('accounts', {
-    JWT_EXPIRES_IN: setting(accounts, variables.duration('30d'), { meaning: 'how long a token lives' }),
+  ...inSection('Accounts', {
+    JWT_EXPIRES_IN: setting(accounts, variables.duration('30d'), { meaning: 'Lifetime of a token' }),
     JWT_RENEW: setting(accounts, variables.flag(true), {
-      meaning: 'whether a token older than a day is renewed, so that a session lasts while it is used',
+      meaning: 'Whether a token older than a day is renewed, so that a session lasts while it is used',
     }),
     REGISTRATION_OPEN: setting(accounts, variables.flag(true), {
-      meaning: 'whether strangers may register, until an admin decides',
+      meaning: 'Whether anyone can register, until an admin changes the setting',
     }),
     HASHING_THREADS: setting(accounts, variables.count(availableParallelism(), { max: 256 }), {
-      preset: 'one for each core',
-      meaning: 'threads that hash passwords',
+      preset: 'one per core',
+      meaning: 'Threads that hash passwords',
     }),
-    HASHING_QUEUE: setting(accounts, variables.count(100), { meaning: 'how many requests may wait for them' }),
+    HASHING_QUEUE: setting(accounts, variables.count(100), {
+      meaning: 'Maximum number of requests waiting for a hashing thread',
+    }),
     AUDIT_RETENTION_DAYS: setting(accounts, variables.count(0, { min: 0, max: 36_500 }), {
-      preset: 'none: kept for ever',
-      meaning: 'after how many days an entry of the audit log goes',
+      preset: 'forever',
+      meaning: 'Days to keep audit log entries',
     }),
   }),
-  ...inSection('federation: where outbound requests may go beside public addresses over https', {
+  ...inSection('Federation: additional outbound targets', {
     FEDERATION_ALLOW_PRIVATE: setting(federated, variables.text(''), {
-      meaning: 'CIDRs that are reached although private, also by plain http',
-      note: '10.1.0.0/16,192.168.7.4/32',
+      meaning: 'Private networks (CIDRs) that outbound requests may reach, also over plain HTTP',
+      note: 'Example: 10.1.0.0/16,192.168.7.4/32',
     }),
     FEDERATION_RESOLVE: setting(federated, variables.text(''), {
-      meaning: 'where host names lead, for split horizons and tests',
-      note: 'peer.example=10.1.2.3:8443',
+      meaning: 'Overrides for host names (split-horizon DNS, tests)',
+      note: 'Example: peer.example=10.1.2.3:8443',
     }),
   }),
-  ...inSection('data', {
+  ...inSection('Data and uploads', {
     GATEHOUSE_DATA: setting(tokens, variables.text('.gatehouse'), {
       chosenBy: distributed,
-      meaning: 'the data folder: embedded PostgreSQL, secrets, uploads, the built web app',
+      meaning: 'The data folder: PostgreSQL of `npm start`, secrets, uploads, the built web app',
     }),
     UPLOAD_DIR: setting(accounts, variables.text(''), {
       chosenBy: containers,
       preset: '`<data>/uploads`',
-      meaning: 'uploaded pictures; all identity replicas share it. With s3: where each receives and converts them',
+      meaning: 'Folder of the uploads, shared by all identity replicas. With S3, working space of each replica',
     }),
     UPLOAD_STORE: setting(accounts, variables.uploadStore(), {
       preset: '`file:<UPLOAD_DIR>`',
-      meaning: 'where the uploads are: a folder, or `s3://bucket/prefix`',
-      note: 'docs/operate/store-uploads-in-s3.md.',
+      meaning: 'Where uploads are stored: a folder, or `s3://bucket/prefix`',
+      note: 'See docs/operate/store-uploads-in-s3.md.',
     }),
     AWS_ENDPOINT_URL: setting(accounts, variables.text(''), {
       preset: '`https://s3.<AWS_REGION>.amazonaws.com`',
-      meaning: 'the S3 server of another provider',
-      note: 'https://s3.example:9000',
+      meaning: "Another provider's S3 server",
+      note: 'Example: https://s3.example:9000',
     }),
-    AWS_REGION: setting(accounts, variables.text('us-east-1'), { meaning: 'the region of the bucket' }),
-    AWS_ACCESS_KEY_ID: s3Key('names the key that reads and writes the bucket'),
-    AWS_SECRET_ACCESS_KEY: s3Key('that key'),
-    AWS_SESSION_TOKEN: s3Key('belongs to a key for a time'),
+    AWS_REGION: setting(accounts, variables.text('us-east-1'), { meaning: "The bucket's region" }),
+    AWS_ACCESS_KEY_ID: s3Key('ID of the key that reads and writes the bucket'),
+    AWS_SECRET_ACCESS_KEY: s3Key('Secret key'),
+    AWS_SESSION_TOKEN: s3Key('Session token of a temporary key'),
     WEB_ROOT: setting(edge, variables.text(''), {
       chosenBy: containers,
       preset: '`<data>/web`',
-      meaning: 'the built web app',
+      meaning: 'The built web app',
     }),
   }),
-  ...inSection('distributed: where the processes find each other', {
+  ...inSection('Addresses of the services (distributed)', {
     ...urls,
     SERVICE_DNS: setting(['gateway'], variables.text(''), {
-      meaning: 'name servers that are asked for these names instead of the system, by full names',
-      note: '10.0.0.2:53,10.0.0.3:53',
+      meaning: "DNS servers for these names (fully qualified) instead of the system's",
+      note: 'Example: 10.0.0.2:53,10.0.0.3:53',
     }),
     ...(Object.fromEntries(ports) as Ports),
   }),
-  ...inSection('further services behind the gateway: docs/integrating.md', {
+  ...inSection('Upstreams', {
     GATEHOUSE_UPSTREAMS: setting(routed, variables.text(''), {
-      meaning: 'the YAML or JSON file that names further services behind the gateway',
-      note: 'Docker Compose: /etc/gatehouse/upstreams.yaml, which is upstreams.yaml in deploy/upstreams.',
+      meaning: 'Path of the YAML or JSON file that declares your own services',
+      note: 'Docker Compose: /etc/gatehouse/upstreams.yaml, which is deploy/upstreams/upstreams.yaml.',
     }),
   }),
-  ...inSection('operations', {
+  ...inSection('Operations', {
     OPS_HOST: setting(['gateway'], variables.text('0.0.0.0'), {
       chosenBy: distributed,
       preset: '`127.0.0.1` (distributed: `0.0.0.0`)',
-      meaning:
-        'where `/healthz`, `/readyz` and `/metrics` of the gateway answer; services answer them on their own ports',
+      meaning: "Address of the gateway's `/healthz`, `/readyz` and `/metrics`. Services serve them on their own ports",
     }),
     OPS_PORT: setting(edge, variables.port(9090), {
       embedded: variables.port(0),
       chosenBy: distributed,
       preset: 'any free port (distributed: `9090`)',
-      meaning: 'their port',
+      meaning: 'Port of these paths',
     }),
-    LOG_LEVEL: setting(all, variables.logLevel(), { meaning: 'fatal, error, warn, info, debug, trace or silent' }),
+    LOG_LEVEL: setting(all, variables.logLevel(), {
+      meaning: 'Log level: fatal, error, warn, info, debug, trace or silent',
+    }),
     LOG_ADDRESSES: setting(edge, variables.flag(false), {
-      meaning: "whether the gateway's lines for requests have the client's address",
+      meaning: 'Whether request logs include client addresses',
     }),
-    OTEL_EXPORTER_OTLP_ENDPOINT: setting(all, receiver.optional(), { meaning: 'where traces go, by OTLP over HTTP' }),
+    OTEL_EXPORTER_OTLP_ENDPOINT: setting(all, receiver.optional(), { meaning: 'Receiver of traces (OTLP over HTTP)' }),
     OTEL_TRACES_SAMPLER_ARG: setting(all, variables.share(1), {
-      meaning: 'which share of the traces is recorded, from 0 to 1',
+      meaning: 'Share of traces to record, from 0 to 1',
     }),
     OTEL_EXPORTER_OTLP_HEADERS: setting(all, variables.text(''), {
-      meaning: 'headers for a receiver that asks for a key; no other variable of OpenTelemetry is heard',
+      meaning: 'Extra headers for the receiver. Other OpenTelemetry variables are ignored',
     }),
   }),
 }
