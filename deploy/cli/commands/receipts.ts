@@ -7,7 +7,8 @@ import { formatTime, table, type DefineGroup, type Invocation, type Result } fro
 /** `receipts verify`: offline. It proves what an instance said, not what it did. Contract: 7, Receipts. */
 export function defineReceiptCommands(group: DefineGroup): void {
   const define = group('receipts', 'Work with signed receipts for deleted accounts')
-  const description = 'Verify the signatures in a file, offline; compare the keys with the published ones'
+  const description =
+    'Verify the signatures in a file, offline; compare the keys with /api/federation/receipt-keys there'
   const file = 'deletion-orders.json from an export, an API response with orders, or a single receipt'
   define('verify', description, verifyReceipts).argument('<file>', file)
 }
