@@ -263,11 +263,15 @@ describe('the command line beside an embedded instance', function () {
     await using listing = startProgram('deploy/cli/main.ts', { GATEHOUSE_DATA: folder }, ['settings', 'get', '--json'])
     const settings = await listing.exited
     const help = await gatehouse(['users', 'reset-password', '--help'])
+    const overview = await gatehouse(['--help'])
 
     expect(settings).to.include({ code: 0, stderr: '' })
     expect(JSON.parse(settings.stdout)).to.have.property('instanceName')
     expect(help.code).to.equal(0)
     expect(help.output).to.include('Usage: gatehouse users reset-password').and.include('--yes').and.include('--json')
+    expect(overview.output).to.match(
+      /^Exit codes:\n {2}0 {2}done\n(?: {2}[1-6] {2}.+\n){6} {2}7 {2}check found a problem$/m,
+    )
   })
 })
 
