@@ -8,7 +8,7 @@ const password = 'correct horse battery'
 const wrongPasswords = { 'a wrong password': 'wrong horse battery', 'a wrong one beyond ASCII': 'wrong hörse bättery' }
 const loginsOfRound = 20
 
-/** Milliseconds of refused logins for each kind of account, in turn: nobody may learn from them which kind it is. docs/security.md. */
+/** Milliseconds of refused logins for each kind of account, in turn: nobody may learn from them which kind it is. docs/explain/security.md. */
 export async function benchmark(run: Run): Promise<Line[]> {
   await using cluster = await startCluster({ environment: { TRUST_PROXY: 'loopback', LOG_LEVEL: 'error' } })
   const send = openClient(cluster.gateways[0]!)

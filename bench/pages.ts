@@ -8,15 +8,15 @@ import { operationsOfFleet, planPeople, processesOf } from './people.ts'
 
 const docs = join(import.meta.dirname, '../docs')
 
-/** Puts the results into docs/performance.md and docs/scale.md between their markers, and the picture beside them. Without lines of its kind a part stays as it is. */
+/** Puts the results into docs/explain/performance-and-scaling.md and docs/scale.md between their markers, and the picture beside them. Without lines of its kind a part stays as it is. */
 export async function writePages(lines: readonly Line[], machine: string): Promise<void> {
   const costs = lines.filter(({ cpu }) => cpu !== undefined)
   const others = lines.filter(({ cpu }) => cpu === undefined)
   if (others.some(({ headline }) => headline !== undefined)) {
     await writeFile(join(docs, 'images/performance.svg'), drawPicture(others))
-    await fill('performance.md', 'summary', formatSummary(others))
+    await fill('explain/performance-and-scaling.md', 'summary', formatSummary(others))
   }
-  if (others.length > 0) await fill('performance.md', 'results', `On ${machine}.\n\n${formatMarkdown(others)}`)
+  if (others.length > 0) await fill('explain/performance-and-scaling.md', 'results', `On ${machine}.\n\n${formatMarkdown(others)}`)
   if (costs.length > 0) await fill('scale.md', 'costs', `On ${machine}.\n\n${formatCosts(costs)}`)
   if (costs.length > 0) await fill('scale.md', 'replicas', formatReplicas(costs))
   if (costs.length > 0) await fill('scale.md', 'people', planPeople(costs))

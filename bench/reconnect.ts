@@ -14,7 +14,7 @@ const usualRounds = 3
 const connecting = 5_000
 const limitS = 15
 const limitMiB = 300
-/** As existing clients do it, and as clients that ask for whom they show. docs/live.md, Large spaces. */
+/** As existing clients do it, and as clients that ask for whom they show. docs/reference/sockets.md, Large spaces. */
 const spaces = [
   { presentMembers: 20_000, auth: {}, who: 'clients' },
   { presentMembers: 50_000, auth: { presences: 'watched' }, who: 'clients that watch' },

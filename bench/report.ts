@@ -102,7 +102,7 @@ export function formatLines(lines: readonly Line[]): string {
   return formatTable([columns, ...lines.map(cellsOf)])
 }
 
-/** The lines as a table of docs/performance.md. */
+/** The lines as a table of docs/explain/performance-and-scaling.md. */
 export function formatMarkdown(lines: readonly Line[]): string {
   return formatMarkdownTable([columns, ...lines.map(cellsOf)])
 }

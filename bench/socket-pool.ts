@@ -3,7 +3,7 @@ import { WebSocket } from 'ws'
 export type SocketTarget = {
   url: string
   headers: (place: number) => Record<string, string>
-  /** By default the protocol of docs/live.md. */
+  /** By default the protocol of docs/reference/sockets.md. */
   protocol?: SocketProtocol
 }
 

@@ -122,7 +122,7 @@ for name in "$@"; do
   keep "nats_password_upstream-$name" "$(random)"
   keep "nats_url_upstream-$name" "nats://upstream-$name:$(value "nats_password_upstream-$name")@nats:4222"
 done
-# Those that JetStream keeps: docs/events.md. A subject has no wildcard for a part of a word.
+# Those that JetStream keeps: docs/reference/events.md. A subject has no wildcard for a part of a word.
 events='UserCreated PasswordChanged PasswordReset SessionsEnded UserSuspended UserUnsuspended UserDeleted RoleChanged SecondFactorChanged ProfileChanged DeletedPresence
   InviteCreated InviteRedeemed InviteChanged InviteRevoked InviteReinstated InviteDeleted SettingsChanged PeerChanged'
 # What it may be asked.

@@ -215,7 +215,7 @@ describe('the commands of the docs', function () {
       expect(existsSync(join(clone, name, 'caller_keys')), name).to.equal(true)
   })
 
-  it('of chat-in-an-hour.md bring a room behind an instance, and those of a stand its replicas', async () => {
+  it('of tutorials/chat-in-an-hour.md bring a room behind an instance, and those of a stand its replicas', async () => {
     await using stand = await openStand(join(folder, 'stand'))
     const { ports, run: shell, start, token, userId } = stand
     expect(readFileSync(join(folder, 'stand/upstreams.yaml'), 'utf8')).to.match(/key: [\w-]{43}\b/)

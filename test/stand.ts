@@ -8,7 +8,7 @@ import { postJson, readCommand, startInstance } from '../deploy/test/program.ts'
 const root = resolve(import.meta.dirname, '..')
 const account = { username: 'ada', password: 'a long enough password' }
 
-/** In a new folder, by the commands of chat-in-an-hour.md: an instance and NATS with the file of its room, which does not run. */
+/** In a new folder, by the commands of docs/tutorials/chat-in-an-hour.md: an instance and NATS with the file of its room, which does not run. */
 export async function openStand(folder: string) {
   await using opening = new AsyncDisposableStack()
   mkdirSync(folder)

@@ -1,5 +1,5 @@
 """A room behind Gatehouse's gateway, with a database of its own: the standard library and nothing else.
-docs/chat-in-an-hour.md builds it step by step."""
+docs/tutorials/chat-in-an-hour.md builds it step by step."""
 
 import json
 import os

@@ -66,8 +66,8 @@ describe(`the rules of a release, held against ${released.version}`, () => {
     }
   })
 
-  it('names every event in docs/events.md', () => {
-    const text = readFileSync(join(projectRoot, 'docs/events.md'), 'utf8')
+  it('names every event in docs/reference/events.md', () => {
+    const text = readFileSync(join(projectRoot, 'docs/reference/events.md'), 'utf8')
     const events = Object.keys(listSubjects()).filter((subject) => subject.startsWith('event.'))
     expect(events).to.include.members(Object.keys(released.subjects).filter((subject) => subject.startsWith('event.')))
     for (const event of events) expect(text).to.include(`\`${event}\``)

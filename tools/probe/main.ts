@@ -1,4 +1,4 @@
-// npm run probe -- <origin> [<origin> …]: how long a revoked session goes on working, seen from outside. docs/security.md.
+// npm run probe -- <origin> [<origin> …]: how long a revoked session goes on working, seen from outside. docs/explain/security.md.
 import { parseArgs } from 'node:util'
 import { betterAuth, gatehouse } from './adapters.ts'
 import { probe, type Result } from './probe.ts'

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 
 /**
- * docs/events.md. Subject: `event.`, then the name and a version. `kept` is the stream: `events` is for what decides over
+ * docs/reference/events.md. Subject: `event.`, then the name and a version. `kept` is the stream: `events` is for what decides over
  * tokens, so that nothing else can fill it. A broadcast is not kept and may be lost.
  */
 export type EventDefinition<P extends z.ZodType = z.ZodType, N extends string = string> = {

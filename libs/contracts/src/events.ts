@@ -4,7 +4,7 @@ import { openSocket } from './sockets.ts'
 import { snowflake, timestampMs } from './text.ts'
 import { accountState, publicProfile, userStatus } from './users.ts'
 
-// Subjects get the prefix `gatehouse.`. All but broadcasts go through the outbox. See docs/events.md.
+// Subjects get the prefix `gatehouse.`. All but broadcasts go through the outbox. See docs/reference/events.md.
 
 type Subject = `event.${string}`
 

@@ -12,7 +12,7 @@ const message = <T extends string, Shape extends z.ZodRawShape>(type: T, shape: 
 
 /**
  * Other values of `client` and `presences` are left out. `watched`: of its spaces the client hears of the users that it watches.
- * Spec: WebSocket handshake 2; federation-wire-2.md 5, socket; docs/live.md.
+ * Spec: WebSocket handshake 2; federation-wire-2.md 5, socket; docs/reference/sockets.md.
  */
 export const authMessage = message('auth', {
   token: z.string(),
@@ -70,14 +70,14 @@ export const presenceMessage = message('presence_update', {
   homeInstance: z.string().nullable(),
 })
 export type PresenceMessage = z.infer<typeof presenceMessage>
-/** Those of the watched users who are online. docs/live.md */
+/** Those of the watched users who are online. docs/reference/sockets.md */
 export const presencesMessage = message('presences', { presences: z.record(snowflake, z.literal('online')) })
 export type PresencesMessage = z.infer<typeof presencesMessage>
 /** In the own sockets the own view. Contract: 6, user_updated. */
 export const userUpdatedMessage = message('user_updated', { user: userReply })
 export type UserUpdatedMessage = z.infer<typeof userUpdatedMessage>
 
-/** `users` with `presence`: all that the client watches from now on. Contract: 6, watch; docs/live.md. */
+/** `users` with `presence`: all that the client watches from now on. Contract: 6, watch; docs/reference/sockets.md. */
 export const watchMessage = message('watch', {
   topic: z.enum(['admin', 'presence']),
   users: z.array(snowflake).max(watchedUsers).optional(),
@@ -120,7 +120,7 @@ export const socketErrorMessage = message('error', {
 })
 export type SocketErrorMessage = z.infer<typeof socketErrorMessage>
 
-/** All but those of upstreams. docs/live.md */
+/** All but those of upstreams. docs/reference/sockets.md */
 export const clientMessages = [authMessage, pingMessage, watchMessage, unwatchMessage] as const
 export const serverMessages = [
   ...[readyMessage, readyPartMessage, presenceMessage, presencesMessage, userUpdatedMessage],

@@ -59,7 +59,7 @@ const readyField = z
   .regex(/^[a-z][A-Za-z0-9]*$/, { error: 'must be a field name such as spaces or chatDrafts', abort: true })
   .refine((name) => !ownReadyFields.includes(name) && !(name in {}), { error: 'belongs to Gatehouse' })
 
-/** The events that JetStream keeps. See docs/events.md. */
+/** The events that JetStream keeps. See docs/reference/events.md. */
 export const upstreamEvents = [...durableEvents, deletedPresence]
 export const upstreamEventNames = upstreamEvents.map(({ name }) => name)
 
@@ -84,7 +84,7 @@ export const upstream = z.strictObject({
   messages: z.array(messagePrefix).max(64).refine(noRepetition, repeated).default([]),
   ready: z.array(readyField).max(64).refine(noRepetition, repeated).default([]),
   events: z
-    .array(z.enum(upstreamEventNames, { error: 'must be an event that docs/events.md says is kept' }))
+    .array(z.enum(upstreamEventNames, { error: 'must be an event that docs/reference/events.md says is kept' }))
     .refine(noRepetition, repeated)
     .default([]),
   asks: asks.optional(),

@@ -4,7 +4,7 @@ import { closeCodes } from '@gatehouse/contracts/constants'
 import { expect } from 'chai'
 import { findSessionEnd } from './frames.ts'
 
-const page = readFileSync(new URL('../../../../docs/live.md', import.meta.url), 'utf8')
+const page = readFileSync(new URL('../../../../docs/reference/sockets.md', import.meta.url), 'utf8')
 
 /** The cells of the table below a heading, without its first two lines. */
 function rowsOf(heading: string): string[][] {
@@ -28,7 +28,7 @@ const declared = (messages: typeof clientMessages | typeof serverMessages) =>
 const documented = (heading: string) =>
   rowsOf(heading).map(([type, fields]) => [wordsOf(type)[0], wordsOf(fields)] as const)
 
-describe('docs/live.md', () => {
+describe('docs/reference/sockets.md', () => {
   it('has every message of the client, with its fields', () => {
     const types = documented('From the client').map(([type]) => type)
     expect(types).to.deep.equal(declared(clientMessages).map(([type]) => type))

@@ -1,4 +1,4 @@
-/** The events that Gatehouse keeps in the stream `gatehouse-events`, then those in `gatehouse-changes`: docs/events.md. */
+/** The events that Gatehouse keeps in the stream `gatehouse-events`, then those in `gatehouse-changes`: docs/reference/events.md. */
 const tokenEvents = [
   'PasswordChanged',
   'PasswordReset',

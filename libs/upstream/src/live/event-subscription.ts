@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { ConsumerMessages, JsMsg, NatsConnection } from 'nats'
 import type { EventName } from './event-names.ts'
 
-/** docs/events.md. It may come again with the same `id`, and after a later one. */
+/** docs/reference/events.md. It may come again with the same `id`, and after a later one. */
 export type UpstreamEvent = {
   name: EventName
   id: string

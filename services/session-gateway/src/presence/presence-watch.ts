@@ -16,7 +16,7 @@ type WatchDeps = CallerDeps &
 
 export type PresenceWatch = ReturnType<typeof createPresenceWatch>
 
-/** A client of a large space asks for those whom it shows. docs/live.md */
+/** A client of a large space asks for those whom it shows. docs/reference/sockets.md */
 export function createPresenceWatch(deps: WatchDeps) {
   const answering = new WeakMap<AuthenticatedSocket, readonly string[]>()
 
