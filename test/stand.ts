@@ -66,5 +66,5 @@ function makeFile(folder: string, run: (...commands: string[]) => string, port: 
   )
   const file = join(folder, 'upstreams.yaml')
   writeFileSync(file, readFileSync(file, 'utf8').replace(':9100', `:${port}`))
-  writeFileSync(join(folder, 'ask.sh'), documentedScript('docs/integrating.md', 'ask.sh'))
+  writeFileSync(join(folder, 'ask.sh'), documentedScript('docs/integrate/ask-and-answer.md', 'ask.sh'))
 }

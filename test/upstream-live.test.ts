@@ -15,7 +15,7 @@ const chat = {
   ...{ messages: ['chat.'], ready: ['spaces', 'dmChannels'], events: ['UserCreated'] },
 }
 
-/** With NATS alone, as docs/integrating.md has it for any language. */
+/** With NATS alone, as docs/integrate has it for any language. */
 describe('an upstream beside an embedded instance', () => {
   const scope = new AsyncDisposableStack()
   let file: string
@@ -87,11 +87,11 @@ describe('an upstream beside an embedded instance', () => {
   })
 })
 
-/** A JSON example of docs/integrating.md. */
+/** A JSON example of docs/integrate/live-messages-and-events.md. */
 function documented(name: string): Record<string, unknown> {
-  const page = readFileSync(resolve(import.meta.dirname, '../docs/integrating.md'), 'utf8')
+  const page = readFileSync(resolve(import.meta.dirname, '../docs/integrate/live-messages-and-events.md'), 'utf8')
   const [, json] = new RegExp(`<!-- ${name} -->\\s+\`\`\`json\\n([^\`]+)\`\`\``).exec(page) ?? []
-  if (json === undefined) throw new Error(`docs/integrating.md has no example of the ${name}`)
+  if (json === undefined) throw new Error(`docs/integrate/live-messages-and-events.md has no example of the ${name}`)
   return JSON.parse(json) as Record<string, unknown>
 }
 

@@ -103,7 +103,7 @@ function startMessage(cluster: Cluster, config: ClusterConfig): string {
     ...cluster.gateways.map((url) => `  gateway    ${url}`),
     `  postgres   ${hostOf(cluster.postgres)}   nats ${hostOf(cluster.nats)}   redis ${hostOf(cluster.redis)}`,
     `  data       ${resolve(config.dataFolder, 'cluster')}`,
-    '  For services behind the gateway (docs/integrating.md 10):',
+    '  For services behind the gateway (docs/integrate/start.md):',
     `  PUBLIC_ORIGIN=${valueOf('PUBLIC_ORIGIN')}   the issuer of statements`,
     `  NATS_URL=${cluster.nats.url}   without a user`,
     `  GATEHOUSE_UPSTREAMS=${valueOf('GATEHOUSE_UPSTREAMS')}`,

@@ -1,4 +1,4 @@
-"""What the room asks Gatehouse, by statements that it signs itself (RFC 8032). docs/integrating.md, 7."""
+"""What the room asks Gatehouse, by statements that it signs itself (RFC 8032). docs/integrate/ask-and-answer.md."""
 
 import base64
 import hashlib

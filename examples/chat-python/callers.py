@@ -1,4 +1,4 @@
-"""Who is calling: the statement of the gateway, a JWT signed with Ed25519 (RFC 8032). docs/integrating.md, 3."""
+"""Who is calling: the statement of the gateway, a JWT signed with Ed25519 (RFC 8032). docs/integrate/http-requests.md."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-// A chat behind Gatehouse's gateway: docs/integrating.md, section 7.
+// A chat behind Gatehouse's gateway: docs/integrate/example-chat.md.
 import { connectUpstream, createCallerVerifier } from '@gatehouse/upstream'
 import pg from 'pg'
 import { z } from 'zod'

@@ -119,8 +119,8 @@ describe('Upstreams that ask', () => {
     expect(open.status, 'a route of an upstream').to.equal(401)
   })
 
-  it('sign by the script of docs/integrating.md, which needs no library', async () => {
-    const page = await readFile(new URL('../../docs/integrating.md', import.meta.url), 'utf8')
+  it('sign by the script of docs/integrate/ask-and-answer.md, which needs no library', async () => {
+    const page = await readFile(new URL('../../docs/integrate/ask-and-answer.md', import.meta.url), 'utf8')
     const [folder, script] = [dirname(file), join(dirname(file), 'ask.sh')]
     await writeFile(script, /<!-- ask\.sh -->\s+```sh\n([\s\S]*?)```/.exec(page)![1]!)
     await writeFile(join(folder, 'chat.pem'), pairs.chat.privateKey.export({ format: 'pem', type: 'pkcs8' }))

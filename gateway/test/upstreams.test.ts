@@ -159,10 +159,10 @@ describe('Upstreams', () => {
     expect(await unreachable.verify(genuine).catch((error: unknown) => error)).to.be.instanceOf(KeysUnavailable)
   })
 
-  it('get the caller verified by the script of docs/integrating.md, which needs no library', async () => {
+  it('get the caller verified by the script of docs/integrate/http-requests.md, which needs no library', async () => {
     const script = join(folder, 'verify-caller.sh')
     const keys = join(folder, 'keys.json')
-    await writeFile(script, documentedScript('docs/integrating.md', 'verify-caller.sh'))
+    await writeFile(script, documentedScript('docs/integrate/http-requests.md', 'verify-caller.sh'))
     await writeFile(keys, JSON.stringify(await keySet()))
     const run = (statement: string, name = 'chat') =>
       new Promise<{ failed: boolean; output: string }>((resolve) => {

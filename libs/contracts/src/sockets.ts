@@ -36,7 +36,7 @@ export const readyMessage = message('ready', {
   rejectedPeerOrigins: z.array(z.string()),
   awaitingApprovalPeerOrigins: z.array(z.string()),
   pendingApprovalCount: z.number().int().optional(),
-  /** Upstreams whose `ready_part` follows. docs/integrating.md */
+  /** Upstreams whose `ready_part` follows. docs/integrate/live-messages-and-events.md */
   incomplete: z.array(z.string()).optional(),
   ...shapeOf(['spaces', 'dmChannels', 'folders', 'readStates', 'activeCalls'], () => z.array(z.unknown())),
   spaceLayout: z.unknown(),
@@ -102,7 +102,7 @@ export type SecurityNoticeMessage = z.infer<typeof securityNoticeMessage>
 /** Contract: 6. */
 export const pingMessage = message('ping', {})
 export const pongMessage = message('pong', {})
-/** The fields of the upstream, with any names. docs/integrating.md */
+/** The fields of the upstream, with any names. docs/integrate/live-messages-and-events.md */
 export const readyPartMessage = z.looseObject({ type: z.literal('ready_part'), upstream: z.string() })
 /** To a message for an upstream that has a `ref`, when the upstream took it: what it replied. Contract: 6. */
 export const replyMessage = message('reply', { ref: z.string(), reply: z.looseObject({}) })

@@ -3,7 +3,7 @@ import { deletionMode } from './federation.ts'
 import { namedObject, snowflake, timestampMs } from './text.ts'
 import { ownedSpaces } from './users.ts'
 
-// For people: docs/integrating.md, "Questions that Gatehouse asks"
+// For people: docs/integrate/ask-and-answer.md
 
 /** `users` of the question, and who shares something with each of them. */
 const audienceGroup = z.object({ users: z.array(snowflake).max(100), audience: z.array(snowflake).max(10_000) })

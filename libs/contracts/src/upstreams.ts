@@ -6,7 +6,7 @@ import { serviceNames } from './services.ts'
 import { snowflake } from './text.ts'
 import { upstreamQuestionNames, upstreamQuestions, type UpstreamQuestionName } from './upstream-questions.ts'
 
-// For people: docs/integrating.md
+// For people: docs/integrate/start.md
 
 const ownNames: readonly string[] = ['gateway', ...serviceNames]
 const ownReadyFields: readonly string[] = [

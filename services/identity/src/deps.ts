@@ -38,7 +38,7 @@ export type Deps = Resources & {
   uploadCleanup: UploadCleanup
   /** A later one of the same field takes its place. Beyond the queue it is left out. */
   remotePictures: { fetchLater(picture: RemotePicture): void; idle(): Promise<void> }
-  /** Further services: who answers a question, and the question itself. docs/integrating.md, "Questions that Gatehouse asks". */
+  /** Further services: who answers a question, and the question itself. docs/integrate/ask-and-answer.md. */
   upstreams: Pick<UpstreamQuestions, 'ask'> & { answering(question: UpstreamQuestionName): string[] }
   /** Of the process: each export may hold a connection of the gateway. */
   exportQuota: Quota

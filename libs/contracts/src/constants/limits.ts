@@ -49,7 +49,7 @@ export const socketsPerAccount = 50
 export const userAgentMax = 256
 export const socketHeartbeatMs = 30_000
 export const presenceGraceMs = 5_000
-/** docs/integrating.md */
+/** docs/integrate/ */
 export const upstreamLimits = {
   bodyBytes: 64 * 1024,
   bodyBytesMax: 10 * 1024 * 1024,

@@ -3,7 +3,7 @@ import type { ServiceName } from '../services.ts'
 /** `peer`: the service verifies the signature. `upstream`: the gateway verifies a statement of the upstream's own. */
 export type Access = 'anyone' | 'bearer' | 'admin' | 'peer' | 'upstream'
 
-/** What an upstream may ask for, by its `asks` in the file of upstreams. docs/integrating.md */
+/** What an upstream may ask for, by its `asks` in the file of upstreams. docs/integrate/ask-and-answer.md */
 export const upstreamRights = ['accounts', 'presence'] as const
 export type UpstreamRight = (typeof upstreamRights)[number]
 

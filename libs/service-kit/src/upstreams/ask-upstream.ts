@@ -22,7 +22,7 @@ type Answer<N extends UpstreamQuestionName> = z.output<(typeof upstreamQuestions
 
 const inFlightMost = 32
 
-/** What upstreams declare in `answers`. docs/integrating.md, "Questions that Gatehouse asks". */
+/** What upstreams declare in `answers`. docs/integrate/ask-and-answer.md. */
 export class UpstreamQuestions {
   readonly #plain: PlainSubjects | undefined
   readonly #counter: ReturnType<Metrics['counter']>

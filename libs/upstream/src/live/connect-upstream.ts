@@ -28,7 +28,7 @@ export type UpstreamOptions = {
 export type DeliveryOptions = { except?: { sessions: readonly string[] }; access?: 'admin' }
 export type OwnedSpace = { id: string; name: string }
 
-/** Gatehouse asks what the file declares in `answers`. docs/integrating.md says what happens without an answer. */
+/** Gatehouse asks what the file declares in `answers`. docs/integrate/ask-and-answer.md says what happens without an answer. */
 type Questions = {
   /** Who shares something with each of these users. Users with the same audience can share a group. */
   audience: { question: { users: string[] }; answer: { groups: { users: string[]; audience: string[] }[] } }

@@ -19,7 +19,7 @@ const nobody: ReadonlySet<string> = new Set()
 
 export type UpstreamPresences = ReturnType<typeof createUpstreamPresences>
 
-/** Handshakes of the same moment share a question. docs/integrating.md, `audience`. */
+/** Handshakes of the same moment share a question. docs/integrate/ask-and-answer.md, `audience`. */
 export function createUpstreamPresences(deps: PresencesDeps) {
   const { log, orm, questions, remotePresences, timer, timings, upstreams } = deps
   let waiting = new Map<string, PromiseWithResolvers<ReadonlySet<string>>>()

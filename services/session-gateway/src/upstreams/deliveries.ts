@@ -150,7 +150,7 @@ function createSpaceMembers({ orm, questions }: MembersDeps) {
     return rows.map(({ id, members }) => [id, members.split(',')] as const)
   }, Number.MAX_SAFE_INTEGER)
 
-  /** Undefined: its upstream does not answer. Rejects when the database cannot be read. docs/integrating.md, `members`. */
+  /** Undefined: its upstream does not answer. Rejects when the database cannot be read. docs/integrate/ask-and-answer.md, `members`. */
   return async (upstream: LiveUpstream, spaceId: string): Promise<Members | undefined> => {
     const own = snowflake.safeParse(spaceId).success ? ((await readMembers(spaceId)) ?? []) : []
     if (own.length > 0 || !upstream.definition.answers.includes('members')) return own
