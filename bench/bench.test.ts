@@ -1,15 +1,17 @@
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { WebSocketServer } from 'ws'
-import { documentedCommand } from '@gatehouse/test-kit'
+import { createDataFolder, documentedCommand, removeFolder } from '@gatehouse/test-kit'
 import { readCommand } from '../deploy/test/program.ts'
 import { readArguments } from './arguments.ts'
 import { compare } from './compare/compare.ts'
 import { readCompareOptions } from './compare/options.ts'
-import { formatCosts, formatSummary, replacePart } from './pages.ts'
+import { addRun, formatCosts, formatSummary, replacePart } from './pages.ts'
 import { planPeople } from './people.ts'
 import { drawPicture } from './picture.ts'
 import { absoluteLine, ratioLine } from './report.ts'
@@ -94,6 +96,30 @@ describe('npm run bench', () => {
     expect(written).to.equal('before\n<!-- bench: costs -->\n\nnew\n\n<!-- /bench: costs -->\nafter')
     expect(replacePart(written, 'costs', 'new')).to.equal(written)
     expect(() => replacePart(page, 'people', 'new')).to.throw('no part between')
+  })
+
+  it('adds a run to the results of its day, with the kinds of lines that it has', async () => {
+    const folder = await createDataFolder()
+    const path = join(folder, '2026-01-02.md')
+    const read = absoluteLine({ what: 'reads', values: [7], peer: '', format: String, bound: { atMost: 9 } })
+    const cost = { ...read, what: 'GET @me', cpu: { gateway: 40 } }
+
+    await addRun(path, { lines: [read], machine: '2 cores', day: '2026-01-02' })
+    await addRun(path, { lines: [cost], machine: '4 cores', day: '2026-01-02' })
+
+    const text = await readFile(path, 'utf8')
+    await removeFolder(folder)
+    expect(text.match(/^#.*$/gm)).to.eql([
+      '# Benchmark results of 2026-01-02',
+      '## On 2 cores',
+      '## On 4 cores',
+      '### CPU costs of an operation',
+      '### Operations per second and core',
+    ])
+    expect(text)
+      .to.match(/^\| reads +\| 7 /m)
+      .and.match(/^\| GET @me +\| 40 /m)
+      .and.match(/^\| GET @me +\| 25,000 /m)
   })
 
   it('shows newcomers the lines with a headline, and draws those with a ratio', () => {

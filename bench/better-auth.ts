@@ -55,7 +55,7 @@ async function measureOneProcess(run: Run, theirs: Child): Promise<Line[]> {
   const perSecondOfCpu = (rounds: Round[]) => rounds.map(({ cpuMicros }) => 1e6 / cpuMicros)
   return [
     ratioLine({
-      headline: 'Authenticated reads for each second of CPU: more is better',
+      headline: 'Authenticated reads per second of CPU (more is better)',
       what: 'authenticated reads for each second of CPU of the Node process',
       ours: perSecondOfCpu(reads.ours),
       peer: { name: peer, values: perSecondOfCpu(reads.theirs) },
@@ -99,7 +99,7 @@ async function measureRevocation(run: Run, [first, second]: [Child, Child]): Pro
   const times = await measureInRounds(run.rounds(10), { theirs, ours })
   const milliseconds = (value: number) => `${value.toFixed(0)} ms`
   return absoluteLine({
-    headline: 'A revoked session goes on working in a second process',
+    headline: 'Time a revoked session still works in a second process',
     what: 'how long a revoked session goes on working, seen from a second process',
     values: times.ours,
     judge: (values) => Math.max(...values),

@@ -26,7 +26,7 @@ const loginsMs = 5_000
 const idleMs = 4_000
 const offlineLimitMs = 60_000
 
-/** What one operation costs each process, with one and two replicas of each service. It takes some four minutes. docs/scale.md. */
+/** What one operation costs each process, with one and two replicas of each service. It takes some four minutes. docs/explain/performance-and-scaling.md. */
 export async function benchmark(run: Run): Promise<Line[]> {
   const lines: Line[] = []
   for (const replicas of replicaCounts) lines.push(...(await measureFleet(run, replicas)))

@@ -47,7 +47,7 @@ export const benchmark: Benchmark = async (run) => {
 
 function lineOf(peer: string, bound: { atLeast: number } | null, ours: readonly Round[], others: readonly Round[]) {
   return ratioLine({
-    ...(peer === 'Fastify' && { headline: 'Authenticated requests forwarded a second: more is better' }),
+    ...(peer === 'Fastify' && { headline: 'Authenticated requests forwarded per second (more is better)' }),
     what: `authenticated forwarding beside ${peer}`,
     ours: ours.map(({ perSecond }) => perSecond),
     peer: { name: peer, values: others.map(({ perSecond }) => perSecond) },

@@ -42,7 +42,7 @@ async function measureLogins(run: Run, client: Client, bare: ChildProcess): Prom
     ours: () => measureRate({ lanes: loginsAtOnce, ms: loginsMs, work: () => logIn(client) }),
   })
   return ratioLine({
-    headline: 'Logins a second, the hash is the work: more is better',
+    headline: 'Logins per second, limited by the hash (more is better)',
     what: 'logins through the whole stack',
     ours: rates.ours,
     peer: { name: 'bare bcrypt.compare', values: rates.bare },

@@ -67,7 +67,8 @@ function chooseOrExit() {
 /** The results stand above, should a page have lost its markers. */
 async function writeOrTell(): Promise<void> {
   try {
-    await writePages(lines, `${describeMachine()}, in ${minutesSince(startedAt)} minutes`)
+    const machine = `${describeMachine()}, in ${minutesSince(startedAt)} minutes`
+    await writePages({ lines, machine, day: new Date().toISOString().slice(0, 10) })
   } catch (error) {
     console.error(error)
     process.exitCode = 1

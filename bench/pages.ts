@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { format, resolveConfig } from 'prettier'
@@ -6,35 +7,59 @@ import { drawPicture } from './picture.ts'
 import { formatMarkdown, formatMarkdownTable, type Line } from './report.ts'
 import { operationsOfFleet, planPeople, processesOf } from './people.ts'
 
-const docs = join(import.meta.dirname, '../docs')
+const root = join(import.meta.dirname, '..')
+const page = join(root, 'docs/explain/performance-and-scaling.md')
 
-/** Puts the results into docs/explain/performance-and-scaling.md and docs/scale.md between their markers, and the picture beside them. Without lines of its kind a part stays as it is. */
-export async function writePages(lines: readonly Line[], machine: string): Promise<void> {
-  const costs = lines.filter(({ cpu }) => cpu !== undefined)
-  const others = lines.filter(({ cpu }) => cpu === undefined)
-  if (others.some(({ headline }) => headline !== undefined)) {
-    await writeFile(join(docs, 'images/performance.svg'), drawPicture(others))
-    await fill('explain/performance-and-scaling.md', 'summary', formatSummary(others))
-  }
-  if (others.length > 0) await fill('explain/performance-and-scaling.md', 'results', `On ${machine}.\n\n${formatMarkdown(others)}`)
-  if (costs.length > 0) await fill('scale.md', 'costs', `On ${machine}.\n\n${formatCosts(costs)}`)
-  if (costs.length > 0) await fill('scale.md', 'replicas', formatReplicas(costs))
-  if (costs.length > 0) await fill('scale.md', 'people', planPeople(costs))
+type Measured = {
+  lines: readonly Line[]
+  machine: string
+  /** `2026-11-25` */
+  day: string
 }
+
+/**
+ * Adds the run to bench/results/<day>.md, and fills the generated parts of docs/explain/performance-and-scaling.md and its
+ * picture. A part stays as it is when the run has no lines of its kind.
+ */
+export async function writePages({ lines, machine, day }: Measured): Promise<void> {
+  const { costs, others } = splitLines(lines)
+  await addRun(join(root, `bench/results/${day}.md`), { lines, machine, day })
+  if (others.some(({ headline }) => headline !== undefined)) {
+    await writeFile(join(root, 'docs/images/performance.svg'), drawPicture(others))
+    await fill('summary', formatSummary(others))
+  }
+  if (costs.length > 0) await fill('people', planPeople(costs))
+}
+
+/** Adds a run to the end of the file. Creates the file when it is missing. */
+export async function addRun(path: string, { lines, machine, day }: Measured): Promise<void> {
+  const { costs, others } = splitLines(lines)
+  const before = existsSync(path) ? await readFile(path, 'utf8') : `# Benchmark results of ${day}`
+  const parts = [before, `## On ${machine}`]
+  if (others.length > 0) parts.push(formatMarkdown(others))
+  if (costs.length > 0) parts.push('### CPU costs of an operation', formatCosts(costs))
+  if (costs.length > 0) parts.push('### Operations per second and core', formatReplicas(costs))
+  await writeFormatted(path, parts.join('\n\n'))
+}
+
+const splitLines = (lines: readonly Line[]) => ({
+  costs: lines.filter(({ cpu }) => cpu !== undefined),
+  others: lines.filter(({ cpu }) => cpu === undefined),
+})
 
 /** The lines with a headline, for newcomers. */
 export function formatSummary(lines: readonly Line[]): string {
   const rows = lines.flatMap(({ headline, measured, peer, ratio }) =>
     headline === undefined ? [] : [[headline, measured, peer, ratio === null ? '' : `${ratio.toFixed(2)} ×`]],
   )
-  return formatMarkdownTable([['', 'Gatehouse', 'beside', 'ours as a share of it'], ...rows])
+  return formatMarkdownTable([['', 'Gatehouse', 'compared with', 'ratio'], ...rows])
 }
 
 /** A row for each operation, a column for each process, in microseconds. */
 export function formatCosts(lines: readonly Line[]): string {
   const names = processesOf(lines)
   const rows = lines.map(({ what, cpu, spread = '' }) => [what, ...names.map((name) => inMicros(cpu!, name)), spread])
-  return formatMarkdownTable([['µs of CPU for one', ...names, 'rate in the run'], ...rows])
+  return formatMarkdownTable([['µs of CPU, all replicas together', ...names, 'rate in the run'], ...rows])
 }
 
 /** How often a second one whole core of each process can do it, by the costs of the last run: what a replica adds, and where a server ends. */
@@ -42,7 +67,7 @@ export function formatReplicas(lines: readonly Line[]): string {
   const latest = lines.slice(-operationsOfFleet)
   const names = processesOf(latest)
   const rows = latest.map(({ what, cpu }) => [what, ...names.map((name) => perCore(cpu![name] ?? 0))])
-  return formatMarkdownTable([['a second, for each core of', ...names], ...rows])
+  return formatMarkdownTable([['per second and core of', ...names], ...rows])
 }
 
 /** Below a tick of the kernel's clock for some hundred operations nothing was measured. */
@@ -58,8 +83,10 @@ export function replacePart(page: string, name: string, text: string): string {
   return `${page.slice(0, from + begin.length)}\n\n${text}\n\n${page.slice(to)}`
 }
 
-async function fill(file: string, name: string, text: string): Promise<void> {
-  const path = join(docs, file)
-  const page = replacePart(await readFile(path, 'utf8'), name, text)
-  await writeFile(path, await format(page, { ...(await resolveConfig(path)), filepath: path }))
+async function fill(name: string, text: string): Promise<void> {
+  await writeFormatted(page, replacePart(await readFile(page, 'utf8'), name, text))
+}
+
+async function writeFormatted(path: string, text: string): Promise<void> {
+  await writeFile(path, await format(text, { ...(await resolveConfig(path)), filepath: path }))
 }

@@ -1,6 +1,6 @@
 import { formatMarkdownTable, type Line } from './report.ts'
 
-/** What one person who is online does in an hour at the busiest time: assumptions, which docs/scale.md names. */
+/** What one person who is online does in an hour at the busiest time: docs/explain/performance-and-scaling.md names these assumptions. */
 const perHour: readonly { operation: string; times: number; said: string }[] = [
   { operation: 'GET @me', times: 60, said: 'a request a minute' },
   { operation: 'login', times: 0.05, said: 'a login in twenty hours online' },
@@ -41,8 +41,8 @@ export function planPeople(lines: readonly Line[]): string {
   const said = [...perHour.map((each) => each.said), `gets a message every ${3600 / deliveriesPerHour} s`].join(', ')
   const head = [
     'process',
-    'ms of CPU a person and hour',
+    'CPU ms per person and hour',
     ...crowds.map((people) => `cores, ${people.toLocaleString('en')} online`),
   ]
-  return `Each person, at the busiest time: ${said}; cores are ${busyShare * 100} % busy.\n\n${formatMarkdownTable([head, ...rows])}`
+  return `Per person at the busiest time: ${said}; cores are ${busyShare * 100} % busy.\n\n${formatMarkdownTable([head, ...rows])}`
 }

@@ -12,10 +12,10 @@ export function drawPicture(lines: readonly Line[]): string {
   )
   const rows = shown.map((line, place) => drawRow(line, 34 + place * rowHeight))
   const height = 44 + shown.length * rowHeight
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="13" role="img" aria-label="Gatehouse beside alternatives">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="13" role="img" aria-label="Gatehouse compared with alternatives">
 <rect width="${width}" height="${height}" fill="#fff"/>
 <rect x="${left}" y="10" width="12" height="12" fill="#3b5bdb"/><text x="30" y="21" fill="#222">Gatehouse</text>
-<rect x="120" y="10" width="12" height="12" fill="#adb5bd"/><text x="138" y="21" fill="#222">what it stands beside</text>
+<rect x="120" y="10" width="12" height="12" fill="#adb5bd"/><text x="138" y="21" fill="#222">compared with</text>
 ${rows.join('\n')}
 </svg>
 `

@@ -95,14 +95,14 @@ function isWithin(bound: Bound, value: number): boolean {
   return 'atLeast' in bound ? value >= bound.atLeast : value <= bound.atMost
 }
 
-const columns = ['what', 'measured', 'beside', 'ratio', 'spread', 'limit', '']
+const columns = ['what', 'measured', 'compared with', 'ratio', 'spread', 'limit', '']
 
 /** The lines as a table that a terminal shows well. */
 export function formatLines(lines: readonly Line[]): string {
   return formatTable([columns, ...lines.map(cellsOf)])
 }
 
-/** The lines as a table of docs/explain/performance-and-scaling.md. */
+/** The lines as a table of bench/results. */
 export function formatMarkdown(lines: readonly Line[]): string {
   return formatMarkdownTable([columns, ...lines.map(cellsOf)])
 }

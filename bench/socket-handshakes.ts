@@ -72,7 +72,7 @@ export async function measureHandshakes(run: Run, { cluster, users, bare, ready 
     ratioLine({
       what: 'sockets to ready, at the session gateway',
       ours: rates.ours,
-      headline: 'Sockets that come to `ready` a second: more is better',
+      headline: 'Sockets that reach `ready` per second (more is better)',
       peer: { name: 'socket.io, which verifies the token and asks no database', values: rates.socketIo },
       format,
       bound: null,

@@ -38,7 +38,7 @@ export async function measureMemory({ cluster, users, memoryFolder, bare }: Benc
   return [
     {
       ...line('resident memory of an idle authenticated socket', 'resident'),
-      headline: 'Memory of an idle socket: less is better',
+      headline: 'Memory of an idle socket (less is better)',
     },
     line('the same on the heap of JavaScript', 'heap'),
     {

@@ -98,7 +98,7 @@ function linesOf({ bare, gateway, ours }: Record<'bare' | 'gateway' | 'ours', Ro
       bound: { atMost: 1.5 },
     }),
     ratioLine({
-      headline: 'GET @me a second, everything in one process: more is better',
+      headline: 'GET @me per second, everything in one process (more is better)',
       what: `${what}: requests a second on 64 connections`,
       ours: ours.map(({ perSecond }) => perSecond),
       peer: { name: bareName, values: bare.map(({ perSecond }) => perSecond) },

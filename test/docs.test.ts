@@ -17,7 +17,7 @@ import { openStand } from './stand.ts'
 
 const root = join(import.meta.dirname, '..')
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
-const pages = globSync(['*.md', 'docs/**/*.md', 'deploy/**/*.md', 'tools/**/*.md'], { cwd: root }).filter(
+const pages = globSync(['*.md', 'bench/*.md', 'docs/**/*.md', 'deploy/**/*.md', 'tools/**/*.md'], { cwd: root }).filter(
   (page) => page !== 'CHANGELOG.md',
 )
 
