@@ -246,7 +246,7 @@ describe('the commands of the docs', function () {
     )
     expect(JSON.parse(shell(people))).to.have.property('people')
     const ask = documentedCommand(
-      `curl http://localhost:8080/api/upstream/accounts -H 'Content-Type: application/json' -d '{"ids":["7285931904831488"]}' -H "Authorization: Upstream $(sh ask.sh chat http://localhost:8080 chat.pem)"`,
+      `curl http://localhost:8080/api/upstream/accounts -H 'Content-Type: application/json' -d '{"ids":["7285931904831488"]}' -H "Authorization: Upstream $(sh examples/upstream/ask.sh chat http://localhost:8080 chat.pem)"`,
       { ...gateway, '7285931904831488': userId, 'sh chat': 'sh rooms', 'chat.pem': 'rooms.pem' },
     )
     expect(JSON.parse(shell(ask))).to.have.nested.property('accounts[0].username', 'ada')

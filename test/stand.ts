@@ -2,7 +2,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { killTree, watchProcess } from '@gatehouse/local-servers'
-import { documentedCommand, documentedScript, eventually, freePort } from '@gatehouse/test-kit'
+import { documentedCommand, eventually, freePort } from '@gatehouse/test-kit'
 import { postJson, readCommand, startInstance } from '../deploy/test/program.ts'
 
 const root = resolve(import.meta.dirname, '..')
@@ -66,5 +66,4 @@ function makeFile(folder: string, run: (...commands: string[]) => string, port: 
   )
   const file = join(folder, 'upstreams.yaml')
   writeFileSync(file, readFileSync(file, 'utf8').replace(':9100', `:${port}`))
-  writeFileSync(join(folder, 'ask.sh'), documentedScript('docs/integrate/ask-and-answer.md', 'ask.sh'))
 }

@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { buildAccountState, documentedScript, eventually } from '@gatehouse/test-kit'
+import { buildAccountState, eventually } from '@gatehouse/test-kit'
 import { createCallerVerifier, InvalidCaller, KeysUnavailable, type CallerVerifier } from '@gatehouse/upstream'
 import { expect } from 'chai'
 import fc from 'fast-check'
@@ -159,10 +159,9 @@ describe('Upstreams', () => {
     expect(await unreachable.verify(genuine).catch((error: unknown) => error)).to.be.instanceOf(KeysUnavailable)
   })
 
-  it('get the caller verified by the script of docs/integrate/http-requests.md, which needs no library', async () => {
-    const script = join(folder, 'verify-caller.sh')
+  it('get the caller verified by examples/upstream/verify-caller.sh, which needs no library', async () => {
+    const script = join(import.meta.dirname, '../../examples/upstream/verify-caller.sh')
     const keys = join(folder, 'keys.json')
-    await writeFile(script, documentedScript('docs/integrate/http-requests.md', 'verify-caller.sh'))
     await writeFile(keys, JSON.stringify(await keySet()))
     const run = (statement: string, name = 'chat') =>
       new Promise<{ failed: boolean; output: string }>((resolve) => {
