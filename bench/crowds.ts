@@ -48,7 +48,7 @@ async function measureCrowd(rounds: number, size: number): Promise<Line[]> {
   const last = back.map((times) => Math.max(...times) / 1000)
   return [
     absoluteLine({
-      headline: `Of ${size} sockets dropped at once, back within ${backMs / 1000} s`,
+      headline: `Of ${size} sockets dropped together, back within ${backMs / 1000} s`,
       what: `${size} sockets on two session gateways, all dropped at once: back within ${backMs / 1000} s`,
       values: back.map((times) => (100 * times.length) / size),
       judge: (values) => Math.min(...values),

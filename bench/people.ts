@@ -44,5 +44,5 @@ export function planPeople(lines: readonly Line[]): string {
     'CPU ms per person and hour',
     ...crowds.map((people) => `cores, ${people.toLocaleString('en')} online`),
   ]
-  return `Per person at the busiest time: ${said}; cores are ${busyShare * 100} % busy.\n\n${formatMarkdownTable([head, ...rows])}`
+  return `Per person at the busiest time: ${said}. Cores are ${busyShare * 100} % busy.\n\n${formatMarkdownTable([head, ...rows])}`
 }
