@@ -1,4 +1,4 @@
-// npm run lines: the lines of TypeScript and JavaScript that are no tests, by folder, and the files of each flow in docs/flows.md.
+// npm run lines: the lines of TypeScript and JavaScript that are no tests, by folder, and the files of each flow in docs/explain/life-of-a-request.md.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ for (const folder of [...folders, 'all']) {
 }
 
 const filesIn = (flow) => [...flow.matchAll(/\]\(([^)]+\.ts)\)/g)].map(([, file]) => file)
-const [, gateway, ...flows] = readFileSync(join(root, 'docs/flows.md'), 'utf8').split(/^## /m)
+const [, gateway, ...flows] = readFileSync(join(root, 'docs/explain/life-of-a-request.md'), 'utf8').split(/^## /m)
 for (const flow of flows) {
   const first = flow.includes('(#through-the-gateway)') ? filesIn(gateway) : []
   console.log(`${flow.split('\n', 1)[0].padEnd(46)}${new Set([...first, ...filesIn(flow)]).size} files`)
