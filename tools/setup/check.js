@@ -24,6 +24,7 @@ const lanes = [
     ofPackage('format (prettier)', 'prettier/bin/prettier.cjs', '--check', ...cached('prettier.json'), ...folders),
     ofPackage('structure (dependency-cruiser)', cruiser, 'gateway', 'services', 'libs', 'deploy', 'examples'),
     checkOf('rules', 'tools/rules/print-rules.ts', '--check'),
+    ofPackage('words (markdownlint)', 'markdownlint-cli2/markdownlint-cli2-bin.mjs'),
     checkOf('settings', 'tools/settings/main.ts', '--check'),
     checkOf('command line', 'tools/command-line/main.ts', '--check'),
     checkOf('licenses', 'tools/supply-chain/licenses.ts', '--check'),

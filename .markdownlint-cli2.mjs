@@ -1,0 +1,35 @@
+import relativeLinks from 'markdownlint-rule-relative-links'
+import { plainWords, sentenceLength } from './tools/writing/rules.ts'
+
+/** Pages whose words are not clean yet. Their links are checked. */
+const notClean = ['docs/specification.md', 'docs/contract.md']
+
+/** Pages that show the words they replace. */
+const vocabulary = ['docs/style.md', 'docs/glossary.md']
+
+/** Pages that are being rewritten: their words are warnings. */
+const notMerged = ['docs/**', '!docs/{README,contributing,testing,releasing}.md', '!docs/{use,explain}/**']
+const warning = { severity: 'warning' }
+
+export default {
+  globs: ['README.md', 'docs/**/*.md'],
+  noBanner: true,
+  noProgress: true,
+  customRules: [relativeLinks, plainWords, sentenceLength],
+  config: {
+    default: false,
+    'link-fragments': true,
+    'relative-links': true,
+    'plain-words': true,
+    'sentence-length': { max: 30 },
+  },
+  overrides: [
+    { filter: notClean, config: { 'plain-words': false, 'sentence-length': false }, combine: 'merge' },
+    { filter: vocabulary, config: { 'plain-words': false }, combine: 'merge' },
+    {
+      filter: notMerged,
+      config: { 'plain-words': warning, 'sentence-length': { max: 30, ...warning } },
+      combine: 'merge',
+    },
+  ],
+}
