@@ -6,12 +6,20 @@ import { startInstance } from './instance.ts'
 
 const run = promisify(execFile)
 
-describe("the README's curl session", function () {
+describe('the steps of docs/tutorials/api-tour.md', function () {
   this.timeout(120_000)
 
-  it('works as printed', async () => {
+  it('work as printed', async () => {
     await using instance = await startInstance()
-    const script = documentedScript('README.md', 'session')
+    const steps = [
+      documentedScript('docs/tutorials/api-tour.md', 'register'),
+      documentedScript('docs/tutorials/api-tour.md', 'invite'),
+      documentedScript('docs/tutorials/api-tour.md', 'revoke'),
+      documentedScript('docs/tutorials/api-tour.md', 'administer'),
+      documentedScript('docs/tutorials/api-tour.md', 'delete'),
+    ]
+    const script = steps
+      .join('\n')
       .replace('http://localhost:8080', instance.url)
       .replace(/^curl -s/gm, 'echo; curl -sS')
 
