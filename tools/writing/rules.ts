@@ -56,12 +56,13 @@ function proseIn(tokens: readonly MicromarkToken[], types: readonly string[]): M
   return tokens.flatMap((token) => [...(types.includes(token.type) ? [token] : []), ...proseIn(token.children, types)])
 }
 
-/** Markdown without code, link targets, comments and markers. */
+/** Markdown without code, file names, link targets, comments and markers. */
 function proseOf(text: string): string {
   return text
     .replaceAll(/`[^`]*`/g, 'x')
     .replaceAll(/<!--.*?-->/gs, '')
     .replaceAll(/\]\([^)]*\)/g, ']')
     .replaceAll(/[[\]*]/g, '')
+    .replaceAll(/[\w/-]+\.(?:tsx?|js|md|ya?ml|json)\b/g, 'x')
     .replaceAll(/\s*\n[\s>]*/g, ' ')
 }

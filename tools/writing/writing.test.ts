@@ -49,7 +49,7 @@ describe('the check of the words', () => {
     ])
   })
 
-  it('accepts code, link targets and short sentences', async () => {
+  it('accepts code, file names, link targets and short sentences', async () => {
     await writeFile(join(folder, 'sign-in.md'), '# Sign in\n')
     const sentence = `This ${'word '.repeat(28)}ends.`
 
@@ -57,7 +57,7 @@ describe('the check of the words', () => {
       await check('page.md', [
         '# Log in',
         '',
-        `${sentence} ${sentence} Call \`sign-ins\`, and read [the page](sign-in.md#sign-in).`,
+        `${sentence} ${sentence} Call \`sign-ins\`, and read [the page](sign-in.md#sign-in) or [sign-ins.ts](sign-in.md).`,
         '',
         '    sign in anew',
       ]),
