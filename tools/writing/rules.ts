@@ -59,10 +59,10 @@ function proseIn(tokens: readonly MicromarkToken[], types: readonly string[]): M
 /** Markdown without code, file names, link targets, comments and markers. */
 function proseOf(text: string): string {
   return text
-    .replaceAll(/`[^`]*`/g, 'x')
+    .replaceAll(/`[^`]*`/g, 'X')
     .replaceAll(/<!--.*?-->/gs, '')
     .replaceAll(/\]\([^)]*\)/g, ']')
     .replaceAll(/[[\]*]/g, '')
-    .replaceAll(/[\w/-]+\.(?:tsx?|js|md|ya?ml|json)\b/g, 'x')
+    .replaceAll(/[\w/-]+\.(?:tsx?|js|md|ya?ml|json)\b/g, 'X')
     .replaceAll(/\s*\n[\s>]*/g, ' ')
 }

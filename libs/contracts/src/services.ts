@@ -1,4 +1,4 @@
-/** In the order of starts: where each listens, and flags of Node. docs/contributing.md, "A service". */
+/** In the order of starts: where each listens, and flags of Node. docs/contributing.md, "Add a service". */
 export const services = {
   identity: { port: 8081, flags: [] },
   invite: { port: 8082, flags: [] },
