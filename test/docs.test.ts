@@ -46,7 +46,7 @@ const run = {
   beside: [
     'npm run --silent gatehouse -- --help',
     'npm run --silent gatehouse -- users list',
-    'npm run --silent gatehouse -- users make-admin ada',
+    'npm run --silent gatehouse -- users make-admin bob',
     'gatehouse users unsuspend <user>',
     'gatehouse users make-admin <user>',
     'gatehouse users recovery-link <user>',
