@@ -12,7 +12,7 @@ const notMerged = ['docs/**', '!docs/{README,contributing,testing,releasing}.md'
 const warning = { severity: 'warning' }
 
 export default {
-  globs: ['README.md', 'docs/**/*.md'],
+  globs: ['README.md', 'CHANGELOG.md', 'docs/**/*.md'],
   noBanner: true,
   noProgress: true,
   customRules: [relativeLinks, plainWords, sentenceLength],
