@@ -45,9 +45,12 @@ const pictures: Picture[] = [
   { name: 'register-dark-phone', path: '/register', look: { theme: 'dark', width: 360 }, isPublic: true },
   { name: 'home', path: '/channels/@me', look: {} },
   { name: 'home-dark-phone', path: '/channels/@me', look: { theme: 'dark', width: 360 } },
+  { name: 'security', path: '/settings/security', look: {} },
+  { name: 'overview', path: '/admin', look: {} },
   { name: 'users', path: '/admin/users', look: {} },
   { name: 'settings', path: '/admin/settings', look: {} },
   { name: 'invites', path: '/admin/invites', look: {} },
+  { name: 'federation', path: '/admin/federation', look: {} },
   { name: 'api', path: '/api/docs', look: { theme: 'dark' } },
 ]
 
