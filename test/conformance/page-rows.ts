@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-const files = { 1: 'federation-wire.md', 2: 'federation-wire-2.md' } as const
+const files = { 1: 'federation/protocol.md', 2: 'federation/protocol-2.md' } as const
 
 /** Every row of the tables of both pages, as `<page>: <section> <first cell>`, with the second cell where that repeats. */
 export function listRows(): string[] {

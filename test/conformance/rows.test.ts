@@ -19,7 +19,7 @@ function shownBy(rows: readonly string[]): Map<string, string[]> {
   return shown
 }
 
-describe('the rows of docs/federation-wire.md and docs/federation-wire-2.md', () => {
+describe('the rows of docs/federation/protocol.md and docs/federation/protocol-2.md', () => {
   it('each have a test or a check, or a reason why they need none', () => {
     const bare = [...shownBy(listRows())].flatMap(([row, by]) => (by.length === 0 ? [row] : []))
 

@@ -17,7 +17,7 @@ type Bad = {
 
 const relayOf = (origin: string, events: unknown) => JSON.stringify({ version: 1, sourceInstance: origin, events })
 
-/** Requests of an active peer, and of nobody, that are wrong; each answer is the page's. federation-wire.md 1, 2.2, 3. */
+/** Requests of an active peer, and of nobody, that are wrong; each answer is the page's. protocol.md 1, 2.2, 3. */
 export async function checkBadInput(scene: Scene, place: Place, sender: Place): Promise<void> {
   if (sender.kind !== 'reference') return
   const peer = sender.peer.peer(place.origin)

@@ -17,7 +17,7 @@ describe('the rules and where they are implemented', () => {
   const source = `
     /**
      * Creates an account. Throws nothing. Spec: Registration 1, 3,
-     * 10; Contract: 3, register; federation-wire.md 4.
+     * 10; Contract: 3, register; protocol.md 4.
      */
     export async function register() {}
     /** Spec: Login 1. */
@@ -42,7 +42,7 @@ describe('the rules and where they are implemented', () => {
     expect(names.contract('7, fan-out')).to.deep.equal(['Contract 7, Fan-out'])
     expect(names.contract('7, handshake, asked')).to.deep.equal(['Contract 7, Handshake, asked'])
     expect(names.contract('8, TRUST_PROXY')).to.deep.equal(['Contract 8'])
-    expect(names.contract('federation-wire.md 4')).to.deep.equal([])
+    expect(names.contract('protocol.md 4')).to.deep.equal([])
   })
 
   it('finds operations by the tags of their docstrings', () => {

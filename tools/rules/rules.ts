@@ -115,6 +115,6 @@ function readDocstrings(source: string, pages: Pages) {
 
 function tagsOf(words: string, tag: 'Spec' | 'Contract'): string[] {
   const tags = words.matchAll(new RegExp(`\\b${tag}: ([^.]*)`, 'g'))
-  // `3, sockets; 7, fan-out; federation-wire.md 4` has two sections of the contract.
+  // `3, sockets; 7, fan-out; protocol.md 4` has two sections of the contract.
   return [...tags].flatMap(([, text = '']) => text.split(';')).map((part) => part.trim())
 }

@@ -28,7 +28,7 @@ const details = { details: inputFault }
 const anyDetails = { details: inputFault.optional() }
 const spaces = { ownedSpaces }
 const retryAfter = z.number().int()
-/** Existing instances read this answer to an offer. federation-wire.md 2.2. */
+/** Existing instances read this answer to an offer. protocol.md 2.2. */
 const notAccepted = { accepted: z.literal(false), code: z.literal('PEERING_REQUIRES_APPROVAL') }
 const nameCheck = { available: z.literal(false).optional(), reason: z.string().optional() }
 const localName = refusal(
@@ -40,7 +40,7 @@ const federatedName = refusal(
   'Username must look like name@domain: the name 3 to 32 lowercase letters, numbers or underscores, 100 characters in total',
 )
 
-/** The codes are public API. Contract: 1; federation-wire-2.md 5. */
+/** The codes are public API. Contract: 1; protocol-2.md 5. */
 export const refusals = {
   validation_failed: refusal(400, 'Invalid input', details),
   unauthorized: refusal(401, 'Unauthorized'),

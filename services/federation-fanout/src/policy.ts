@@ -19,7 +19,7 @@ export const policy = {
   profileCallTimeoutMs: 25_000,
   /** Longer than the other side's proof. */
   offerTimeoutMs: 14_000,
-  /** An existing instance waits 10 s. federation-wire.md 1, outbound requests. */
+  /** An existing instance waits 10 s. protocol.md 1, outbound requests. */
   proofTimeoutMs: 6_000,
   messageTimeoutMs: 10_000,
   relayTimeoutMs: 30_000,
@@ -73,7 +73,7 @@ export const policy = {
   signingNetworksKnown: 10_000,
   relayPace: { graceMs: 3_000, bytesPerSecond: 64 * 1024, totalMs: 30_000 },
   maxUploadSize: 8 * 1024 * 1024,
-  /** Delays of a relayed event. federation-wire.md 2.7. */
+  /** Delays of a relayed event. protocol.md 2.7. */
   deliveryDelaysMs: [30_000, minuteMs, 5 * minuteMs, 15 * minuteMs, hourMs, 6 * hourMs, dayMs],
   /** Also the limit of refused deliveries. */
   failuresUntilUnreachable: 10,
@@ -85,7 +85,7 @@ export const policy = {
   rotationOverlapMs: hourMs,
   rotationRetryMs: 15 * minuteMs,
 
-  /** federation-wire.md 1, limits. */
+  /** protocol.md 1, limits. */
   relays: { name: 'relay', requests: 90, windowMs: minuteMs },
   lookups: { name: 'lookup', requests: 60, windowMs: minuteMs },
   /** Contract: 7, stubs. */

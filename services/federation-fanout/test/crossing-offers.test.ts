@@ -9,7 +9,7 @@ const acceptPath = '/api/federation/peer/accept'
 const epochPath = '/api/federation/epoch'
 const syncPath = '/api/federation/sync'
 
-/** Contract: 7, crossing offers; federation-wire.md 2.5. Both sides ask their admins, and both admins initiate. */
+/** Contract: 7, crossing offers; protocol.md 2.5. Both sides ask their admins, and both admins initiate. */
 describe('an offer that our own has overtaken', () => {
   let instance: TestInstance
   let remote: FakePeer

@@ -14,7 +14,7 @@ const refusals: Record<string, (response: ServerResponse) => void> = {
   'a page': (response) => void response.writeHead(200).end('<html>Welcome</html>'),
 }
 
-/** Contract: 7, consent; federation-wire.md 2.2, peer/ensure. */
+/** Contract: 7, consent; protocol.md 2.2, peer/ensure. */
 describe('a handshake that a user caused', () => {
   let instance: TestInstance
   let remote: FakePeer

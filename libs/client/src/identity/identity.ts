@@ -72,7 +72,7 @@ export function createIdentity(currentHost: string) {
 
 /**
  * Equal for one user on all instances. `instanceHost` gave the record: the home of a user without one. `<user id at
- * home>@<home>`; without homeUserId the base name, for a deleted user the own id. Design: federation-wire.md,
+ * home>@<home>`; without homeUserId the base name, for a deleted user the own id. Design: protocol.md,
  * homeUserId and homeInstance.
  */
 export function canonicalUserKey(user: KnownUser, instanceHost: string): string {
@@ -83,7 +83,7 @@ export function canonicalUserKey(user: KnownUser, instanceHost: string): string 
   return `~${parseFederatedUsername(user.username).baseName}@${home}`
 }
 
-/** `currentHost`: the home of a user without one. Design: federation-wire.md, relay. */
+/** `currentHost`: the home of a user without one. Design: protocol.md, relay. */
 export function isDeliveryFromHome(user: KnownUser, origin: string, currentHost: string): boolean {
   return normalizeOriginToHost(origin) === (homeHostOf(user) ?? normalizeOriginToHost(currentHost))
 }

@@ -9,7 +9,7 @@ import { newSecret, withPeer } from '../peers/with-peer.ts'
 import { delayAfter, policy } from '../policy.ts'
 import { later, receiveEvents } from '../relay/receive-events.ts'
 
-/** After a 403 our offer is posted again. If refused, an admin must decide. federation-wire.md 2.3, 2.5, 2.7. */
+/** After a 403 our offer is posted again. If refused, an admin must decide. protocol.md 2.3, 2.5, 2.7. */
 export async function syncPeer(deps: Deps, peer: Peer): Promise<void> {
   const isIdentified = !!peer.instanceId || (await learnInstance(deps, peer))
   const { status, hasMore } = await readProfiles(deps, peer)
@@ -37,7 +37,7 @@ export async function syncPeer(deps: Deps, peer: Peer): Promise<void> {
 
 /**
  * Applies each page before storing its checkpoint. A revocation meanwhile ends it. Gives the last status, 0 without an
- * answer or where identity could not apply it; `hasMore`: for the next run. federation-wire.md 2.1.
+ * answer or where identity could not apply it; `hasMore`: for the next run. protocol.md 2.1.
  */
 async function readProfiles(deps: Deps, peer: Peer): Promise<{ status: number; hasMore: boolean }> {
   let since = peer.profileCheckpoint

@@ -72,7 +72,7 @@ function refuseAtOnce(verdict: OfferVerdict, { instanceName, instanceId }: Insta
 
 type Earlier = { first: OfferVerdict; proof: Proof; peer: Peer | null }
 
-/** A peer activated meanwhile is crossed: at a 409 it would give up. federation-wire.md 2.5. */
+/** A peer activated meanwhile is crossed: at a 409 it would give up. protocol.md 2.5. */
 function judgeAgain(verdict: OfferVerdict, { first, proof, peer }: Earlier): OfferVerdict {
   const judged = verdict === 'repeated' && !proof.proven ? 'exists' : verdict
   const isOvertaken = judged === 'exists' && first !== 'repeated' && peer?.isActive()

@@ -43,7 +43,7 @@ export async function rotatePeer(deps: Deps, input: Input): Promise<Peer> {
 
 /**
  * Stores the secret before sending: after a lost answer it counts and is sent again. Throws not_found, peer_state, and
- * as `assertCallerCurrent` does. federation-wire.md 2.8.
+ * as `assertCallerCurrent` does. protocol.md 2.8.
  */
 export async function rotateSecret(deps: Deps, { id, actor = null, requestId }: Cause & { id: string }) {
   const { origin } = await loadPeer(deps, id)
@@ -73,7 +73,7 @@ export async function rotateSecret(deps: Deps, { id, actor = null, requestId }: 
   return { peer: rotated ?? peer, isDone: rotated?.secret === secret }
 }
 
-/** A repeated secret gets the same answer. Throws peer_unknown, rotation_running. federation-wire.md 2.8. */
+/** A repeated secret gets the same answer. Throws peer_unknown, rotation_running. protocol.md 2.8. */
 export async function receiveRotation(deps: Deps, { origin }: Peer, newSecret: string) {
   await withPeer(deps, { origin }, async (_em, peer) => {
     if (!peer?.isActive()) throw refuse.peer_unknown()
@@ -87,7 +87,7 @@ export async function receiveRotation(deps: Deps, { origin }: Peer, newSecret: s
   return { accepted: true as const, gracePeriodMs: policy.rotationGraceMs }
 }
 
-/** A stopped peer must prove itself. Throws not_found, peer_state. federation-wire.md 2.6. */
+/** A stopped peer must prove itself. Throws not_found, peer_state. protocol.md 2.6. */
 export async function recheckPeer(deps: Deps, input: Input): Promise<Peer> {
   const { requestId } = input
   const peer = await act(deps, { ...input, action: 'peer.rechecked' }, (_em, { status }) => {

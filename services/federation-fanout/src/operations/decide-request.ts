@@ -87,7 +87,7 @@ const messages = {
   expired: 'No admin of this instance decided in time',
 }
 
-/** Stops when an admin has initiated, or at 2xx, 404 and 409. federation-wire.md 2.2, peer/denied. */
+/** Stops when an admin has initiated, or at 2xx, 404 and 409. protocol.md 2.2, peer/denied. */
 export async function sendDenial(deps: Deps, request: ApprovalRequest): Promise<void> {
   const { id, sourceOrigin: origin, secret, attempts } = request
   const em = deps.orm.em.fork()
@@ -111,7 +111,7 @@ type Denial = { headers: Record<string, string | string[] | undefined>; body: Bu
 
 /**
  * Signed with the offer's secret. Without a waiting offer the answer is the same. Throws signature_missing,
- * signature_wrong, signature_stale, nonce_used. federation-wire.md 2.2, peer/denied.
+ * signature_wrong, signature_stale, nonce_used. protocol.md 2.2, peer/denied.
  */
 export async function receiveDenial(deps: Deps, { headers, body, requestId }: Denial): Promise<void> {
   const signed = readSignedHeaders(headers)

@@ -32,7 +32,7 @@ export async function sendSigned(
   return { answer: await outbound.request({ method, url: `${origin}${path}`, headers, body, timeoutMs }), nonce }
 }
 
-/** After a 401 it tries the other secret. Throws OutboundFailure. Contract: 7, fan-out; federation-wire.md 2.8. */
+/** After a 401 it tries the other secret. Throws OutboundFailure. Contract: 7, fan-out; protocol.md 2.8. */
 export async function sendToPeer(deps: SendDeps, peer: SigningPeer, message: Message): Promise<SignedExchange> {
   const startedAt = performance.now()
   const [first = peer.secret, second] = peer.secretsAt(deps.clock.now())

@@ -18,7 +18,7 @@ export async function newPeer(em: EntityManager, origin: string, now: Date): Pro
 
 type Proven = { secret: string; instanceName?: string | null; instanceId?: string | null }
 
-/** Settles the requests of this origin. Call it inside `withPeer`. federation-wire.md 2.6. */
+/** Settles the requests of this origin. Call it inside `withPeer`. protocol.md 2.6. */
 export async function activate(em: EntityManager, peer: Peer, proven: Proven, now: Date): Promise<void> {
   const { secret, instanceName, instanceId = null } = proven
   peer.activate(secret, now)
@@ -47,7 +47,7 @@ export function isOtherInstance({ instanceId }: Pick<Peer, 'instanceId'>, seen: 
 
 type Seen = { instanceId: string; requestId?: string | undefined }
 
-/** The first instanceId stays. Another one parks the peer. Contract: 7; federation-wire.md 2.6. */
+/** The first instanceId stays. Another one parks the peer. Contract: 7; protocol.md 2.6. */
 export async function noteInstance(deps: Deps, origin: string, { instanceId, requestId }: Seen): Promise<void> {
   await withPeer(deps, { origin, requestId }, async (em, peer) => {
     if (peer?.status !== 'active' && peer?.status !== 'unreachable') return
@@ -58,7 +58,7 @@ export async function noteInstance(deps: Deps, origin: string, { instanceId, req
   })
 }
 
-/** An answer activates it, another instanceId parks it. federation-wire.md 2.6, 2.7. */
+/** An answer activates it, another instanceId parks it. protocol.md 2.6, 2.7. */
 export async function probePeer(deps: Deps, { origin }: Peer, requestId?: string): Promise<void> {
   const found = await readInstance(deps, origin)
   await withPeer(deps, { origin, requestId }, async (em, peer) => {
@@ -81,7 +81,7 @@ async function readInstance({ outbound }: Deps, origin: string): Promise<{ insta
   return { instanceId: typeof instanceId === 'string' ? instanceId : null }
 }
 
-/** Another instanceId makes the periodic task detach the old accounts. federation-wire.md 2.6. */
+/** Another instanceId makes the periodic task detach the old accounts. protocol.md 2.6. */
 export async function settleReset(em: EntityManager, { origin, instanceId }: Peer, now: Date): Promise<void> {
   await changeRows(em, 'delete from peer_resets where origin = ? and instance_id = ?', [origin, instanceId])
   const sql = 'update peer_resets set new_instance_id = ?, next_attempt_at = ? where origin = ?'
@@ -95,7 +95,7 @@ export async function rememberInstance(em: EntityManager, { origin, host, instan
   await changeRows(em, sql, [origin, host, instanceId])
 }
 
-/** Accounts made before the first sight belong to the former instance. federation-wire.md 2.6. */
+/** Accounts made before the first sight belong to the former instance. protocol.md 2.6. */
 export async function parkReset(em: EntityManager, peer: Peer): Promise<void> {
   await rememberInstance(em, peer)
   const sql = 'update peer_resets set seen_at = coalesce(seen_at, now()) where origin = ? and instance_id = ?'
@@ -117,7 +117,7 @@ export async function isDetaching({ orm }: Pick<Deps, 'orm'>, { host }: Pick<Pee
   return (await read(orm.em.fork(), sql, [host])).length > 0
 }
 
-/** Repeated until identity has done it. Contract: 7, detached accounts; federation-wire.md 2.6. */
+/** Repeated until identity has done it. Contract: 7, detached accounts; protocol.md 2.6. */
 export async function detachFormerAccounts({ orm, bus, log }: Deps, origin: string): Promise<void> {
   const em = orm.em.fork()
   const sql = 'select host from peer_resets where origin = ? and new_instance_id is not null'

@@ -27,7 +27,7 @@ export async function findNativeUser(em: EntityManager, where: FilterQuery<User>
   return user
 }
 
-/** In the order of existing instances. federation-wire.md 3. */
+/** In the order of existing instances. protocol.md 3. */
 export function profileEvent({ publicAddress: { origin } }: Deps['config'], user: NativeUser) {
   const told = homeFields.map((field): [string, string | null] => {
     const value = user[field] ?? null
@@ -58,7 +58,7 @@ export function accountStateEvents({ publicAddress: { origin } }: Deps['config']
   return [{ ...kind, messageId: `${homeUserId}-${ts}`, encryptionVersion: 0, timestamp: ts, accountState }]
 }
 
-/** Only profiles are told. federation-wire.md 3, sync; federation-wire-2.md 2.5. */
+/** Only profiles are told. protocol.md 3, sync; protocol-2.md 2.5. */
 export async function answerSync(
   { orm, config }: Pick<Deps, 'orm' | 'config'>,
   peer: Peer,

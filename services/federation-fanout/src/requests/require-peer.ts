@@ -78,7 +78,7 @@ async function verifyRequest(deps: Deps, { headers, body, isProof, requestId }: 
   return peer ? { outcome: 'accepted', peer, secret: verified.secret, signed } : { outcome: 'unknown_peer' }
 }
 
-/** Contract: 7, handshake, consent; federation-wire.md 2.8. */
+/** Contract: 7, handshake, consent; protocol.md 2.8. */
 async function takeProof(deps: Deps, known: Peer, { secret, requestId }: { secret: string; requestId: string }) {
   if (known.isActive() && secret !== known.nextSecret) return known
   return await withPeer(deps, { origin: known.origin, requestId }, async (em, peer) => {
@@ -100,7 +100,7 @@ export function signedInput(ctx: Context): Record<string, unknown> {
   return ctx.state.signedInput as Record<string, unknown>
 }
 
-/** federation-wire.md 1, signed answers. */
+/** protocol.md 1, signed answers. */
 export function answerSigned(ctx: Context, { clock, random }: Pick<Deps, 'clock' | 'random'>, reply: object): void {
   const body = Buffer.from(JSON.stringify(reply))
   const secret = ctx.state.signerSecret as string
@@ -146,7 +146,7 @@ export async function takeFromLimit(
   if (remaining < 0) throw rateLimited(retryAfter)
 }
 
-/** Use it after `requirePeer`: strangers must not use up the limit. federation-wire.md 1, limits. */
+/** Use it after `requirePeer`: strangers must not use up the limit. protocol.md 1, limits. */
 export function limitPeer(deps: Pick<Deps, 'orm' | 'clock'>, limit: SharedLimit): Middleware {
   return async (ctx, next) => {
     await takeFromLimit(deps, ctx, { limit, key: signerOf(ctx).id })
