@@ -314,7 +314,7 @@ describe('the import of an instance of the other chat server', function () {
     ])
   })
 
-  /** protocol-2.md 6. */
+  /** deploy/cli/import/README.md. */
   it('carries over what the second generation has, by its shape: passwords issued for other instances, former homes, the renamed reason; and names what has no place here', async () => {
     await using target = await prepareTarget(folder)
     const file = join(folder, 'second.db')

@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { answered, freePort } from '@gatehouse/test-kit'
+import { answered, createDataFolder, freePort, removeFolder } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { ask, register } from '../federation-pair.ts'
 import { startInstance } from '../instance.ts'
@@ -62,14 +64,22 @@ async function startWithoutNonces(port: number, target: string) {
   return { origin, [Symbol.asyncDispose]: stop }
 }
 
-/** What `npm run conformance` starts. */
-async function runCommand(args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+type Ended = { code: number; stdout: string; stderr: string }
+
+/** What `npm run conformance` starts. `kept`: the page that it wrote into the data folder. */
+async function runCommand(args: string[]): Promise<Ended & { kept: string | null }> {
   const command = [fileURLToPath(new URL('main.ts', import.meta.url)), ...args]
-  return await new Promise((ended) =>
-    execFile(process.execPath, command, (error, stdout, stderr) =>
-      ended({ code: error ? Number(error.code) : 0, stdout, stderr }),
+  const data = await createDataFolder()
+  const env = { ...process.env, GATEHOUSE_DATA: data }
+  const ended = await new Promise<Ended>((resolve) =>
+    execFile(process.execPath, command, { env }, (error, stdout, stderr) =>
+      resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
     ),
   )
+  const page = join(data, 'conformance.md')
+  const kept = existsSync(page) ? readFileSync(page, 'utf8') : null
+  await removeFolder(data)
+  return { ...ended, kept }
 }
 
 describe('npm run conformance', function () {
@@ -109,7 +119,7 @@ describe('npm run conformance', function () {
     await using broken = await startWithoutNonces(port, target.address)
 
     const { port: peerPort, origin: peerOrigin = '' } = await peerAtName()
-    const { code, stdout } = await runCommand([
+    const { code, stdout, kept } = await runCommand([
       broken.origin,
       '--peer-origin',
       peerOrigin,
@@ -129,12 +139,13 @@ describe('npm run conformance', function () {
       ],
     ])
     expect(code).to.equal(1)
+    expect(kept).to.equal(`# Conformance of ${broken.origin}, generation 2\n\n${stdout}`)
   })
 
   it('ends with 2 when it could not begin', async () => {
     const nobody = `http://127.0.0.1:${await freePort()}`
 
-    expect(await runCommand([])).to.deep.include({ code: 2, stdout: '' })
+    expect(await runCommand([])).to.deep.include({ code: 2, stdout: '', kept: null })
     const { code, stderr } = await runCommand([nobody])
     expect(code).to.equal(2)
     expect(stderr).to.match(/^http:\/\/127\.0\.0\.1:\d+: fetch failed: connect ECONNREFUSED/)

@@ -1,11 +1,13 @@
-// npm run conformance -- <origin>: the rows of the federation pages that can be checked from outside. docs/federation/conformance.md
+// npm run conformance -- <origin>: the rows of the federation protocol that can be checked from outside. docs/federation/conformance.md
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { nameOfRow } from './page-rows.ts'
+import { dataFolder } from '../../tools/setup/project.js'
 import { checkConformance, type Options, type Result } from './run.ts'
 
 const usage = `usage: npm run conformance -- <origin> [--generation 1|2] [--admin TOKEN] [--user NAME:PASSWORD]
                       [--peer-origin ORIGIN] [--peer-port PORT] [--peer-host ADDRESS]
-The reference peer listens on this machine and has to be reached by the origin (docs/federation/conformance.md).`
+The reference peer listens on this machine, and the origin must be able to reach it (docs/federation/conformance.md).`
 
 const options = readOptions()
 if (!options) {
@@ -14,7 +16,9 @@ if (!options) {
 }
 try {
   const results = await checkConformance(options)
-  process.stdout.write(`${tableOf(results)}\n`)
+  const table = tableOf(results)
+  process.stdout.write(`${table}\n`)
+  keepTable(table, options)
   process.exitCode = results.some(({ outcome }) => outcome === 'failed') ? 1 : 0
 } catch (error) {
   const { message, cause } = error as Error
@@ -50,10 +54,17 @@ function readOptions(): Options | null {
   }
 }
 
+/** Writes the page of the last run, `conformance.md` in the data folder. */
+function keepTable(table: string, { origin, generation }: Options): void {
+  mkdirSync(dataFolder(), { recursive: true })
+  const title = `# Conformance of ${origin}, generation ${generation}`
+  writeFileSync(join(dataFolder(), 'conformance.md'), `${title}\n\n${table}\n`)
+}
+
 function tableOf(results: readonly Result[]): string {
   const cell = (text: string) => text.replaceAll('|', '\\|')
   const lines = results.map(({ name, rows, outcome, seen }) => {
-    const cells = [outcome, name, rows.map(nameOfRow).join('; '), seen]
+    const cells = [outcome, name, rows.join('; '), seen]
     return `| ${cells.map(cell).join(' | ')} |`
   })
   const count = (wanted: Result['outcome']) => results.filter(({ outcome }) => outcome === wanted).length

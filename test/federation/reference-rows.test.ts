@@ -48,7 +48,7 @@ const settled = [
   { row: { status: 'rejected', statusReason: 'denied_by_local_admin' }, ...final('rejected', asksAdmin) },
 ] satisfies Answered[]
 
-/** protocol-2.md 2.1, row by row. */
+/** protocol.md 2.2, row by row. */
 const answersOfSecond: Record<'on' | 'off', Answered[]> = {
   on: [
     { row: {}, ...taken },
@@ -148,7 +148,7 @@ for (const [generation, answers] of [
   })
 }
 
-/** protocol.md 2.3 and protocol-2.md 2.2, for offers of ours. Contract: 7, Handshake, asking. */
+/** protocol.md 2.3, for offers of ours. Contract: 7, Handshake, asking. */
 describe('the answer to an offer of ours', () => {
   const refusal = (status: number, code?: string, error = 'No') => ({
     ...{ status, body: { error, statusCode: status, ...(code && { code }) } },

@@ -26,7 +26,7 @@ export async function beBorn(scene: Scene, person: Person): Promise<void> {
   const home = placeOf(scene, person.home)
   const { name: username, password } = person
   if (home.kind === 'reference') {
-    // Existing instances search by homeUserId alone, and few workers are told apart. protocol.md 1, ids.
+    // Existing instances search by homeUserId alone, and few workers are told apart. protocol.md 1.1.
     const id = BigInt(`0x${randomBytes(7).toString('hex')}`).toString()
     const user = home.peer.addUser({ id, username, password })
     home.people.set(user.id, user)

@@ -68,7 +68,7 @@ function answerWhenOff(instance: Instance, offer: Offer, peer: Peer | undefined)
   return queued(instance, offer)
 }
 
-/** wire-2: 2.1 */
+/** wire: 2.2 */
 function answerAsSecond(instance: Instance, offer: Offer, peer: Peer | undefined): Reply {
   const isOn = instance.settings.autoAcceptPeering
   const isCrossed = peer?.isOffering === true && instance.origin < offer.origin

@@ -13,7 +13,7 @@ const federatedName = /^[a-z0-9_]{3,32}@[a-z0-9._-]{1,253}$/
 const localName = /^[a-z0-9_]{3,32}$/
 const shortestPassword = 8
 
-/** Status, and the text of each generation; the second has the code too. wire-2: 5 */
+/** Status, and the text of each generation; the second has the code too. wire: 5.3 */
 const refusals = {
   username_taken: [409, 'Username already taken', 'Username is already taken'],
   federated_registration_closed: [
@@ -43,7 +43,7 @@ export function answerRegister(instance: Instance, request: ReceivedRequest): Re
   const given = parseRegistration(request.body)
   const isOpen = given.homeInstance ? instance.settings.federatedRegistrationOpen : instance.settings.registrationOpen
   if (!isOpen) throw refusedFor(instance, given.homeInstance ? 'federated_registration_closed' : 'registration_closed')
-  // The second generation only creates, and compares the name alone. wire-2: 3.3
+  // The second generation only creates, and compares the name alone. wire: 4.1
   const known = instance.generation === 2 ? undefined : findIdentity(instance, given)
   if (known && !isStub(known)) throw refusedFor(instance, 'username_taken')
   const holder = liveUsers(instance).find((user) => user.username === given.username)

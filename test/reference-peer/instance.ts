@@ -13,7 +13,7 @@ export type Peer = {
   /** Made by queued traffic, so that its offer is repeated on every tick. wire: 2.1 */
   placeholder: boolean
   secret: string
-  /** Generation 2: an admin began it, an offer of ours is on its way, and when it is offered again. wire-2: 2.1, 2.2 */
+  /** Generation 2: an admin began it, an offer of ours is on its way, and when it is offered again. wire: 2.2, 2.3 */
   byAdmin: boolean
   isOffering: boolean
   failedOffers: number
@@ -36,7 +36,7 @@ export type Peer = {
   /** It once sent a nonce to relay or sync, so that a request without one is refused. wire: 1 */
   sendsNonces: boolean
   syncCheckpoints: Record<string, number>
-  /** Generation 2. wire-2: 2.5 */
+  /** Generation 2. wire: 3.3 */
   syncIds: Record<string, string>
 }
 

@@ -188,7 +188,7 @@ describe('answers to automatic offers (wire: 2.3)', () => {
   })
 })
 
-describe('answers to an offer of generation 2 (wire-2: 2.2)', () => {
+describe('answers to an offer of generation 2 (wire: 2.3)', () => {
   const inProgress: Answered = { name: 'in progress', status: 409, body: { code: 'PEER_HANDSHAKE_IN_PROGRESS' } }
   const revoked: Answered = { name: 'revoked', status: 403, body: { code: 'PEER_REVOKED' } }
   const revokedText = { error: 'Peering with this instance has been revoked', statusCode: 403 }
@@ -219,7 +219,7 @@ describe('answers to an offer of generation 2 (wire-2: 2.2)', () => {
   }
 })
 
-describe('the two generations between them (wire-2: 4)', () => {
+describe('the two generations between them (wire: 2.3)', () => {
   it('the first offers the second: rows that are unreachable, revoked or denied refuse now', async () => {
     await using network = openNetwork()
     const [first, second] = [await network.start('i.example'), await network.start('r.example', { generation: 2 })]

@@ -23,7 +23,7 @@ async function postOffer(instance: Instance, origin: string, secret: string, tok
   return await call(instance, { ...request, timeoutMs: instance.timeoutsMs.message })
 }
 
-/** By it the 403 of the first generation is known, which has no code. wire-2: 2.1 */
+/** By it the 403 of the first generation is known, which has no code. wire: 2.2 */
 const revokedText = 'Peering with this instance has been revoked'
 const finalCodes: Record<string, string> = { [approvalCode]: 'denied_by_remote', PEER_REVOKED: 'revoked_by_remote' }
 const minuteMs = 60_000
@@ -31,7 +31,7 @@ const offerPaceMs = [minuteMs / 2, minuteMs, 5 * minuteMs, 15 * minuteMs]
 
 type Offering = { isNew: boolean; token?: string | null }
 
-/** Of all senders alike. Nothing is written once the row has become something else. wire-2: 2.2 */
+/** Of all senders alike. Nothing is written once the row has become something else. wire: 2.3 */
 async function offerAsSecond(instance: Instance, peer: Peer, { isNew, token = null }: Offering): Promise<Outcome> {
   const { origin, secret } = peer
   peer.isOffering = true
@@ -129,7 +129,7 @@ export async function ensurePeering(instance: Instance, remoteOrigin: string): P
   return outcome(200, { peeringStatus, ...(peer ? { peerId: peer.id } : {}) })
 }
 
-/** The second generation: wire-2: 3.2 */
+/** The second generation. wire: 2.2, peer/ensure */
 function statusForUser(peer: Peer | undefined, generation: 1 | 2): PeeringStatus {
   if (!peer) return 'pending'
   if (peer.status === 'unreachable') return generation === 2 ? 'active' : 'pending'

@@ -17,7 +17,7 @@ export type ReferencePeerOptions = {
   instanceId?: string
   instanceName?: string
   settings?: Partial<Settings>
-  /** 2 speaks as protocol-2.md has it where that page replaces the first. */
+  /** 2 speaks as B2 of the page, 1 as B1. */
   generation?: 1 | 2
   clock?: { now(): number }
   /** By hand: only `tick`, `rotationTick` and the like do anything. */

@@ -33,7 +33,7 @@ export type { LogEntry, Peer, PeerStatus, User } from './instance.ts'
 export type { ReferencePeerOptions } from './options.ts'
 export type ReferencePeer = Awaited<ReturnType<typeof startReferencePeer>>
 
-/** A server that speaks like the existing one, written from protocol.md alone. */
+/** A server that speaks like the existing one, written from docs/federation/protocol.md alone, which `wire` means. */
 export async function startReferencePeer(options: ReferencePeerOptions = {}) {
   const skew = { ms: 0 }
   const server = createRoutedServer(routes, () => instance)

@@ -86,7 +86,7 @@ describe('relay, received (wire: 3, 6)', () => {
     expect(replica.status).to.equal('offline')
   })
 
-  it('of generation 2 takes no other source than the signer, in any spelling of it (wire-2: 2.4)', async () => {
+  it('of generation 2 takes no other source than the signer, in any spelling of it (wire: 3.2)', async () => {
     await using network = openNetwork()
     const { nova, replica } = await startNova(network, { generation: 2 })
 

@@ -22,7 +22,7 @@ const knownTypes = [
 export function answerRelay(instance: Instance, request: ReceivedRequest): Reply {
   const peer = requireSigned(instance, request, { limit: 'relay', obligesToNonce: true })
   const { source, events } = parseRelay(request.body)
-  // wire-2: 2.4
+  // wire: 3.2
   if (instance.generation === 2 && parsePeerOrigin(source) !== peer.origin) {
     throw refused(403, 'sourceInstance does not match the authenticated peer')
   }

@@ -37,7 +37,7 @@ export function readChange({ report, now }: ImportContext, id: string, row: Sour
   return now
 }
 
-/** Without them all accounts of these users elsewhere refuse. They stand in plain there. protocol-2.md 6. */
+/** Without them all accounts of these users elsewhere refuse. They stand in plain there. README.md here. */
 export async function importCredentials(context: ImportContext): Promise<void> {
   const { encryptionKey, liveUsers, now } = context
   await importTable(context, 'user_federation_credentials', {

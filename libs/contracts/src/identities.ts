@@ -5,7 +5,7 @@ import { userReply } from './users.ts'
 
 const moment = z.number({ error: 'must be a time in milliseconds' })
 
-/** protocol.md 5. */
+/** protocol.md 5.2. */
 const registryEntry = z.object({
   origin: text('origin').min(1, { error: 'origin is required' }),
   label: text('label').default(''),
@@ -22,7 +22,7 @@ const registryEntry = z.object({
   errorMessage: text('errorMessage').nullable().default(null),
 })
 
-/** Replaces the whole list. protocol.md 5. */
+/** Replaces the whole list. protocol.md 5.2. */
 export const registryBody = z.object({
   registry: z
     .array(registryEntry, { error: 'registry must be a list' })
@@ -35,7 +35,7 @@ export const registryBody = z.object({
 export const registryReply = z.object({ registry: z.array(registryEntry), updatedAt: timestampMs })
 export const putRegistryReply = z.object({ ok: z.literal(true), updatedAt: timestampMs })
 
-/** protocol-2.md 3.1. */
+/** protocol.md 4.7. */
 export const federationCredentialBody = z.object({
   origin: text('origin').min(1).max(512),
   markProvisioned: z.boolean().optional(),
@@ -44,6 +44,6 @@ export const federationCredentialReply = z
   .object({ origin: z.string(), secret: z.string(), provisioned: z.boolean() })
   .meta({ id: 'FederationCredential' })
 
-/** Host of the detached account. protocol.md 4, attach 1. */
+/** Host of the detached account. protocol.md 4.6, step 1. */
 export const attachProofBody = z.object({ targetDomain: text('targetDomain').min(1).max(limits.hostMax) })
 export const reattachReply = z.object({ success: z.literal(true), user: userReply })

@@ -12,7 +12,7 @@ const message = <T extends string, Shape extends z.ZodRawShape>(type: T, shape: 
 
 /**
  * Other values of `client` and `presences` are left out. `watched`: of its spaces the client hears of the users that it watches.
- * Spec: WebSocket handshake 2; protocol-2.md 5, socket; docs/reference/sockets.md.
+ * Spec: WebSocket handshake 2; protocol.md 5.4; docs/reference/sockets.md.
  */
 export const authMessage = message('auth', {
   token: z.string(),

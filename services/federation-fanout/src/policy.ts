@@ -19,7 +19,7 @@ export const policy = {
   profileCallTimeoutMs: 25_000,
   /** Longer than the other side's proof. */
   offerTimeoutMs: 14_000,
-  /** An existing instance waits 10 s. protocol.md 1, outbound requests. */
+  /** An existing instance waits 10 s. protocol.md 1.6. */
   proofTimeoutMs: 6_000,
   messageTimeoutMs: 10_000,
   relayTimeoutMs: 30_000,
@@ -85,7 +85,7 @@ export const policy = {
   rotationOverlapMs: hourMs,
   rotationRetryMs: 15 * minuteMs,
 
-  /** protocol.md 1, limits. */
+  /** protocol.md 1.5. */
   relays: { name: 'relay', requests: 90, windowMs: minuteMs },
   lookups: { name: 'lookup', requests: 60, windowMs: minuteMs },
   /** Contract: 7, stubs. */

@@ -280,7 +280,7 @@ describe('offering to be peers', () => {
   })
 })
 
-/** Contract: 7, Handshake, asking; protocol-2.md 2.2. */
+/** Contract: 7, Handshake, asking; protocol.md 2.3. */
 describe('an offer that is not taken', () => {
   let instance: TestInstance
   let remote: FakePeer

@@ -50,10 +50,10 @@ export const policy = {
   orderRetryFirstMs: 60_000,
   orderRetryMostMs: 6 * 60 * 60 * 1000,
   orderOverdueMs: 30 * 24 * 60 * 60 * 1000,
-  /** protocol.md 4, attach 1. */
+  /** protocol.md 4.6, step 1. */
   attachProofBytes: 32,
   attachProofMs: 60_000,
-  /** protocol-2.md 3.1. */
+  /** protocol.md 4.7. */
   federationCredentialBytes: 32,
   remotePictureTimeoutMs: 10_000,
   remotePictureQueue: 2_000,

@@ -4,7 +4,7 @@ type Login = { username: string; password: string }
 type HomeUser = { id: unknown; password: string }
 type Answer = { status: number; body: string }
 
-/** Home instances, all with the same users by name. They answer logins as existing ones do. protocol.md 4. */
+/** Home instances, all with the same users by name. They answer logins as existing ones do. protocol.md 4.2. */
 export function fakeHome(users: Record<string, HomeUser>) {
   const answerOf = ({ username, password }: Login): Answer => {
     const user = home.users[username]

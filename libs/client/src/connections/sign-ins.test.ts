@@ -57,7 +57,7 @@ async function buildConnecting(user = buildUser()) {
   return built
 }
 
-/** protocol-2.md 3.2. */
+/** protocol.md 4.8. */
 describe('connecting with the password that the home issues', () => {
   it('registers with it after the password was verified at home, marks it, and sends the home password nowhere', async () => {
     const built = await buildConnecting()

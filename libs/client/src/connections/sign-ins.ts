@@ -25,7 +25,7 @@ export type SignInDeps = {
   createRemoteApi: CreateRemoteApi
 }
 
-/** With the password that the home issues for the instance, where it issues one. protocol-2.md 3. */
+/** With the password that the home issues for the instance, where it issues one. protocol.md 4.7. */
 export function createSignIns(deps: SignInDeps) {
   const { homeApi, remotes, sessions } = deps
   const identityOf = (user: User) => federatedIdentityOf(user, hostOf(homeApi.origin))
@@ -123,7 +123,7 @@ function federatedIdentityOf(user: User, currentHost: string): FederatedIdentity
 /**
  * Registers with the first password. Logs in with each after a 409 or the text `already taken`: instances differ in the
  * status. Contract: 3. Also after a 403: closed registration does not exclude existing accounts. `knownUsername`: a
- * different name there. Returns the password that was taken. Spec: Registration 6 and 10; protocol-2.md 3.2.
+ * different name there. Returns the password that was taken. Spec: Registration 6 and 10; protocol.md 4.8.
  * Throws the API's errors.
  */
 async function signInByIdentity(

@@ -47,7 +47,7 @@ export const ReplicaHost = defineTable('ReplicaHost', 'replica_hosts', {
   userId: p.bigint('string').primary(),
 })
 
-/** For one other instance, once. protocol.md 4, attach. */
+/** For one other instance, once. protocol.md 4.6. */
 export const AttachProof = defineTable('AttachProof', 'attach_proofs', {
   tokenHash: p.text().primary(),
   userId: p.bigint('string'),
@@ -55,7 +55,7 @@ export const AttachProof = defineTable('AttachProof', 'attach_proofs', {
   expiresAt: p.datetime(),
 })
 
-/** Password of the user's account at another instance, encrypted. protocol-2.md 3.1. */
+/** Password of the user's account at another instance, encrypted. protocol.md 4.7. */
 export const FederationCredential = defineTable('FederationCredential', 'federation_credentials', {
   userId: p.bigint('string').primary(),
   origin: p.text().primary(),
@@ -117,7 +117,7 @@ export const SigningNetwork = defineTable('SigningNetwork', 'signing_networks', 
   endsAt: p.datetime(),
 })
 
-/** Contract: 7; protocol.md 5. */
+/** Contract: 7; protocol.md 5.2. */
 export const FederationRegistry = defineTable('FederationRegistry', 'federation_registries', {
   userId: p.bigint('string').primary().autoincrement(false),
   entries: p.json().$type<z.infer<typeof registryReply>['registry']>(),

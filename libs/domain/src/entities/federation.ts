@@ -8,7 +8,7 @@ export type PeerStatus =
 /** Their instances are strangers: nothing of them is compared with what they were. Contract: 7, Login repair. */
 export const strangerStatuses: readonly PeerStatus[] = ['rejected', 'revoked']
 
-/** With what existing instances call each. Contract: 7, states of a peer; protocol-2.md 2.2. */
+/** With what existing instances call each. Contract: 7, states of a peer; protocol.md 2.3. */
 export const peerReasons = {
   denied_by_admin: 'denied_by_local_admin',
   expired: null,

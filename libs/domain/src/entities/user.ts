@@ -134,7 +134,7 @@ export class User extends UserSchema.class {
     set(this, { homeInstance: null, homeUserId: null, federationHomeOrphaned: true })
   }
 
-  /** protocol.md 4, attach. */
+  /** protocol.md 4.6. */
   reattachToHome({ homeUserId, username }: { homeUserId: string; username: string }): void {
     if (!this.federationHomeOrphaned || this.isDeleted || this.secondFactor)
       throw new Error('only a live detached account without a second factor can be reattached')

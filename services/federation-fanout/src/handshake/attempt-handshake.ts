@@ -102,10 +102,10 @@ export async function postOffer(deps: Deps, offered: Peer, requestId?: string): 
   }
 }
 
-/** Existing instances of the first generation send this text without a code. protocol-2.md 2.1. */
+/** Existing instances of the first generation send this text without a code. protocol.md 2.2. */
 const revokedText = 'Peering with this instance has been revoked'
 
-/** A 2xx is only a hint: the proof decides. protocol.md 2.2; protocol-2.md 2.2. */
+/** A 2xx is only a hint: the proof decides. protocol.md 2.3. */
 function readOfferAnswer(answer: OutboundAnswer): OfferAnswer {
   const json = jsonOf(answer)
   const text = (name: string) => (typeof json?.[name] === 'string' ? json[name] : null)

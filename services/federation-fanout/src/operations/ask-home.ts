@@ -39,7 +39,7 @@ async function findKnownHomes({ orm }: Deps, host: string): Promise<{ peer: Peer
   return (await Promise.all(homes)).flat()
 }
 
-/** protocol.md 4, lookups. */
+/** protocol.md 4.3. */
 export async function askByHomeId(
   deps: Deps,
   { host, homeUserId }: z.infer<typeof lookUpByHomeId.request>,
@@ -60,7 +60,7 @@ function withPictures({ origin }: Peer, profile: RemoteUser['profile']): RemoteU
   return { ...profile, ...Object.fromEntries(pictureFields.map((field) => [field, urlOf(profile[field])])) }
 }
 
-/** protocol.md 4, attach 3. */
+/** protocol.md 4.6, step 3. */
 export async function askProof(
   deps: Deps,
   { host, token }: z.infer<typeof verifyAttachProof.request>,

@@ -56,7 +56,7 @@ async function requestOutbound(em: EntityManager, { origin, userId, now }: Wish)
   em.create(ApprovalRequest, { id: await nextId(em), sourceOrigin: origin, ...outbound, requestedBy: userId, ...times })
 }
 
-/** `pending` includes repeated failures. protocol.md 2.2; protocol-2.md 3.2. */
+/** `pending` includes repeated failures. protocol.md 2.2. */
 function replyFor({ id, status, nextAttemptAt }: Peer): Reply {
   const reply = (peeringStatus: Reply['peeringStatus']) => ({ peeringStatus, peerId: id })
   if (status === 'unreachable') return reply('active')

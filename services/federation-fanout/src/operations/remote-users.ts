@@ -44,7 +44,7 @@ function homeOf({ host }: Peer, homeInstance: string): string {
 type Asker = Pick<Peer, 'id' | 'origin'>
 type LookupDeps = Pick<Deps, 'orm' | 'clock'>
 
-/** Ignores discoverability. Throws user_not_found. protocol.md 4, lookups. */
+/** Ignores discoverability. Throws user_not_found. protocol.md 4.3. */
 export async function lookUpByName(deps: LookupDeps, asker: Asker, username: string): Promise<RemoteUser> {
   const user = await tell(deps, asker, { username: username.trim().toLowerCase() })
   if (!user) throw refuse.user_not_found({ fields: { found: false } })
@@ -91,7 +91,7 @@ function describe(user: NativeUser): RemoteUser {
   return { homeUserId: user.id, username: user.username, profile }
 }
 
-/** One statement: only one asker succeeds. All failures read alike. protocol.md 4, attach 3. */
+/** One statement: only one asker succeeds. All failures read alike. protocol.md 4.6, step 3. */
 export async function consumeAttachProof(
   { orm, clock }: Pick<Deps, 'orm' | 'clock'>,
   { token, targetDomain }: { token: string; targetDomain: string },

@@ -6,7 +6,7 @@ export const signatureWindowMs = 15 * 60 * 1000
 /** `timestamp` in milliseconds, `signature` as 64 lower-case hex digits. */
 export type Signature = { timestamp: number; nonce: string; signature: string }
 
-/** protocol.md 1. */
+/** protocol.md 1.2. */
 export type SignedHeaders = Signature & { origin: string }
 
 type Headers = Record<string, string | string[] | undefined>
@@ -24,7 +24,7 @@ export function signBody({ origin, ...unsigned }: Unsigned & { origin: string })
   return { 'X-Federation-Origin': origin, ...signAnswer(unsigned) }
 }
 
-/** Without the origin. protocol.md 1, signed answers. */
+/** Without the origin. protocol.md 1.3. */
 export function signAnswer({ secret, body, timestamp, nonce }: Unsigned): Record<string, string> {
   return {
     'X-Federation-Timestamp': String(timestamp),

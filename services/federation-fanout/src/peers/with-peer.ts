@@ -46,7 +46,7 @@ async function describeOrigin(em: EntityManager, origin: string): Promise<{ stat
   return { status: peer?.status ?? 'none', waiting }
 }
 
-/** 256 bits, lower-case hex. protocol.md 1. */
+/** 256 bits, lower-case hex. protocol.md 1.2. */
 export function newSecret({ random }: Pick<Deps, 'random'>): string {
   return random.bytes(policy.secretBytes).toString('hex')
 }

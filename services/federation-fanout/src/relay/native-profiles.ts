@@ -58,7 +58,7 @@ export function accountStateEvents({ publicAddress: { origin } }: Deps['config']
   return [{ ...kind, messageId: `${homeUserId}-${ts}`, encryptionVersion: 0, timestamp: ts, accountState }]
 }
 
-/** Only profiles are told. protocol.md 3, sync; protocol-2.md 2.5. */
+/** Only profiles are told. protocol.md 3.3. */
 export async function answerSync(
   { orm, config }: Pick<Deps, 'orm' | 'config'>,
   peer: Peer,

@@ -21,7 +21,7 @@ type Relayed = z.infer<typeof relayBody> & { requestId?: string | undefined }
 
 /**
  * Another instanceId parks the peer. Who names no source is the signer. Throws source_mismatch, peer_unknown.
- * protocol.md 2.6, 3; protocol-2.md 2.4.
+ * protocol.md 2.6, 3.2.
  */
 export async function relayEvents(deps: Deps, peer: Peer, relayed: Relayed): Promise<RelayReply> {
   const { sourceInstance, sourceInstanceId, requestId } = relayed
@@ -37,10 +37,10 @@ export async function relayEvents(deps: Deps, peer: Peer, relayed: Relayed): Pro
 
 type Verdict = 'accepted' | { rejected: string } | { undeliverable: string }
 
-/** Existing instances repeat such events. protocol.md 3, relay. */
+/** Existing instances repeat such events. protocol.md 3.2. */
 export const later = { rejected: 'temporarily_unavailable' }
 
-/** Full names, or prefixes ending in an underscore. protocol.md 6, relay events. */
+/** Full names, or prefixes ending in an underscore. protocol.md 6.2. */
 const ignoredTypes = [
   ...['read_state_update', 'dm_close', 'dm_reopen', 'dm_call_accept', 'dm_call_reject', 'dm_call_end', 'file_rejected'],
   ...['ownership_transfer', 'group_metadata_update', 'friend_request_update', 'friend_request_cancel', 'friend_add'],
@@ -55,7 +55,7 @@ type Collected = {
   states: Map<RelayEvent, ToldState>
 }
 
-/** An event without a readable messageId gets no answer. protocol.md 3, 6. */
+/** An event without a readable messageId gets no answer. protocol.md 3.2, 6.2. */
 export async function receiveEvents(deps: Deps, peer: Peer, relayed: Relayed): Promise<RelayReply> {
   const events = relayed.events.flatMap((event) => relayEvent.safeParse(event).data ?? [])
   const collected: Collected = { presences: [], profiles: new Map(), states: new Map() }
@@ -135,7 +135,7 @@ function toReply(verdicts: ReadonlyMap<RelayEvent, Verdict>): RelayReply {
   return { accepted, rejected, ...(undeliverable.length > 0 && { undeliverable }), maxUploadSize }
 }
 
-/** A page of sync may hold more than one call takes. Returns whether it succeeded. protocol.md 3. */
+/** A page of sync may hold more than one call takes. Returns whether it succeeded. protocol.md 3.3. */
 async function applyProfiles({ bus, log }: Deps, { origin, host }: Peer, profiles: RemoteProfile[]): Promise<boolean> {
   try {
     for (let from = 0; from < profiles.length; from += policy.relayEventsMax) {

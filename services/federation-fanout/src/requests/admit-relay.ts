@@ -10,7 +10,7 @@ import { namedPeer } from './require-peer.ts'
 export type RelayState = AppState & { bodyReading?: BodyReading; relayBody?: RelayBody }
 type RelayBody = { peerId: string; network: string; isProven: boolean }
 
-/** Per process. Contract: 7, relay; docs/decisions/signed-requests.md. */
+/** Per process. Contract: 7, relay; docs/decisions/peering.md. */
 export function createRelayAdmission({ signingNetworks, ...deps }: Pick<Deps, 'orm' | 'signingNetworks'>) {
   const held = new Set<RelayBody>()
   const isFull = () => held.size >= policy.relayBodiesAtOnce

@@ -100,7 +100,7 @@ export function signedInput(ctx: Context): Record<string, unknown> {
   return ctx.state.signedInput as Record<string, unknown>
 }
 
-/** protocol.md 1, signed answers. */
+/** protocol.md 1.3. */
 export function answerSigned(ctx: Context, { clock, random }: Pick<Deps, 'clock' | 'random'>, reply: object): void {
   const body = Buffer.from(JSON.stringify(reply))
   const secret = ctx.state.signerSecret as string
@@ -146,7 +146,7 @@ export async function takeFromLimit(
   if (remaining < 0) throw rateLimited(retryAfter)
 }
 
-/** Use it after `requirePeer`: strangers must not use up the limit. protocol.md 1, limits. */
+/** Use it after `requirePeer`: strangers must not use up the limit. protocol.md 1.5. */
 export function limitPeer(deps: Pick<Deps, 'orm' | 'clock'>, limit: SharedLimit): Middleware {
   return async (ctx, next) => {
     await takeFromLimit(deps, ctx, { limit, key: signerOf(ctx).id })

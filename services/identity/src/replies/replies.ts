@@ -36,7 +36,7 @@ export function instanceReply(settings: PlainSettings, { config }: Deps) {
 const profileOf = (settings: PlainSettings) =>
   Object.fromEntries(instanceProfileNames.map((name) => [name, settings[name] ?? null])) as InstanceProfile
 
-/** Of chat servers. protocol-2.md 5, info. */
+/** Of chat servers. protocol.md 5.1. */
 const chatFeatures = {
   directoryConfigured: false,
   directoryAvailable: false,

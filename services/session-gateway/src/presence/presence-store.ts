@@ -148,6 +148,6 @@ export type ChangesQuery = { since: string; after?: ChangesCursor | undefined; u
 /** `since`, before everything. */
 export const firstSnapshot = '1:1:'
 
-/** The home is null for users of this instance: protocol-2.md 5, socket. `recordedBy`: the writing node, or null for one of `userIds`. */
+/** The home is null for users of this instance: protocol.md 5.4. `recordedBy`: the writing node, or null for one of `userIds`. */
 export type CurrentPresence = Omit<PresenceMessage, 'type'> & { recordedBy: string | null }
 export type ChangesPage = { snapshot: string; presences: CurrentPresence[]; next: ChangesCursor | undefined }

@@ -10,7 +10,7 @@ import { updateUploadReferences } from '../profile/update-upload-references.ts'
 type RemoteProfiles = z.infer<typeof applyRemoteProfiles.request> & { requestId?: string | undefined }
 type ProfileDeps = OperationContext & Pick<Deps, 'uploadCleanup' | 'remotePictures'>
 
-/** Live replicas of that home, where newer. Names stay, pictures follow. Contract: 7, relay; protocol.md 3. */
+/** Live replicas of that home, where newer. Names stay, pictures follow. Contract: 7, relay; protocol.md 3.2. */
 export async function applyProfiles(deps: ProfileDeps, { origin, host, profiles, requestId }: RemoteProfiles) {
   let applied = 0
   for (const profile of profiles) {

@@ -56,7 +56,7 @@ async function askFanout({ bus }: OrderDeps, asked: Asked, requestId?: string): 
 
 const noPeer = 'no_active_peer'
 
-/** Sends nothing: the user only forgets the instance. protocol.md 3. */
+/** Sends nothing: the user only forgets the instance. protocol.md 3.1. */
 function leaveAll(origins: readonly string[]): DeletionResults {
   const unknown = { success: false as const, error: noPeer }
   return origins.map((origin) => ({ origin, result: normalizeOrigin(origin) ? { success: true } : unknown }))

@@ -5,7 +5,7 @@ import { deleteLockedAccount, finishDeletion, type DeletionDeps } from '../delet
 
 type LostHome = { host: string; requestId?: string | undefined }
 
-/** Replicas made after another instance was seen belong to that one. protocol.md 2.6, marks. */
+/** Replicas made after another instance was seen belong to that one. protocol.md 2.6. */
 const formerReplicas = `
   select id::text as id from users
   where home_instance = ? and not is_deleted and created_at <= (

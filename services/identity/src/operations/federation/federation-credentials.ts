@@ -35,7 +35,7 @@ export async function issueFederationCredential(
   })
 }
 
-/** Throws origin_invalid, federation_credential_remote_only. protocol-2.md 3.1. */
+/** Throws origin_invalid, federation_credential_remote_only. protocol.md 4.7. */
 function requireRemote(address: string, ownOrigin: string): string {
   const origin = parseOrigin(address)
   if (origin === null || !/^[a-z0-9.-]{1,253}$/.test(new URL(origin).hostname)) throw refuse.origin_invalid()

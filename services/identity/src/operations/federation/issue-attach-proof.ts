@@ -6,7 +6,7 @@ import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
 import { changeSelf, type OwnAct } from '../change-account.ts'
 
-/** The token counts once, for a minute, for one instance. federation-fanout verifies it. protocol.md 4, attach 1. */
+/** The token counts once, for a minute, for one instance. federation-fanout verifies it. protocol.md 4.6, step 1. */
 export async function issueAttachProof(
   deps: OperationContext & Pick<Deps, 'config'>,
   { caller, targetDomain: given }: OwnAct & { targetDomain: string },

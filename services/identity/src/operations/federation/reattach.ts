@@ -24,7 +24,7 @@ type ReattachDeps = DeletionDeps & Pick<Deps, 'bus' | 'remotePictures'>
 type NewIdentity = { homeInstance: string; homeUserId: string; username: string }
 type Lookup = z.infer<typeof lookUpByHomeId.reply>
 
-/** The former home confirms the token. The account takes over the stub of its new identity. protocol.md 4, attach 2-4. */
+/** The former home confirms the token. The account takes over the stub of its new identity. protocol.md 4.6, steps 2-4. */
 export async function reattach(deps: ReattachDeps, { caller, token, requestId }: OwnAct & { token: string }) {
   const found = await deps.orm.em.fork().findOne(User, { id: caller.userId, isDeleted: false })
   if (!found) throw refuse.account_deleted()
@@ -131,7 +131,7 @@ const references: readonly Reference[] = [
 /** Of users. */
 const pairs = { friendships: ['user_id', 'friend_id'], friend_requests: ['from_user_id', 'to_user_id'] } as const
 
-/** What the account has already stays with the stub. A stub moderates nothing. protocol.md 4, attach 4. */
+/** What the account has already stays with the stub. A stub moderates nothing. protocol.md 4.6, step 4. */
 async function mergeStub(em: EntityManager, { stubId, accountId }: { stubId: string; accountId: string }) {
   for (const [table, [one, other]] of Object.entries(pairs)) {
     const sql = `delete from ${table} where (${one} = ? and ${other} = ?) or (${one} = ? and ${other} = ?)`

@@ -7,13 +7,13 @@ import { changeSelf, recordProfileChange, type OwnAct } from '../change-account.
 
 type Registry = z.infer<typeof registryReply>
 
-/** The clients keep this list. protocol.md 5. */
+/** The clients keep this list. protocol.md 5.2. */
 export async function readRegistry({ orm }: Pick<OperationContext, 'orm'>, userId: string): Promise<Registry> {
   const stored = await orm.em.fork().findOne(FederationRegistry, { userId })
   return { registry: stored?.entries ?? [], updatedAt: stored?.updatedAt ?? 0 }
 }
 
-/** An instance that is newly named gets the profile. Refuses a list that is not newer. protocol.md 5. */
+/** An instance that is newly named gets the profile. Refuses a list that is not newer. protocol.md 5.2. */
 export async function putRegistry(deps: OperationContext, list: z.infer<typeof registryBody> & OwnAct) {
   const { caller, registry, updatedAt, requestId } = list
   const spelling = ({ origin }: { origin: string }) => normalizeOrigin(origin) ?? origin

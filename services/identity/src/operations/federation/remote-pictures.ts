@@ -14,7 +14,7 @@ import { storeImage, type StoredImage } from '../profile/upload-image.ts'
 type PictureDeps = OperationContext &
   Pick<Deps, 'outbound' | 'images' | 'uploadStore' | 'config' | 'uploadCleanup' | 'freeDiskBytes'>
 
-/** Origins take turns: a slow home delays its own. What is lost comes with the next report. protocol.md 3. */
+/** Origins take turns: a slow home delays its own. What is lost comes with the next report. protocol.md 3.2. */
 export function createRemotePictures(deps: PictureDeps) {
   const { remotePictureQueue: capacity, remotePicturesPerOrigin: perSource } = policy
   const turns = createFairQueue<string>({ capacity, perSource })
