@@ -179,6 +179,11 @@ const ours: readonly Evidence[] = [
   [fanout('profiles'), 'go to the peers that the list of instances', ['7.1 relay to peers']],
   [fanout('account-states'), 'is one event beside the profile', ['7.1 suspensions']],
   [fanout('signed-requests'), 'get the account that is there, or a new one', ['7.1 POST /api/federation/stubs']],
+  [
+    identity('register-federated'),
+    'an account with a real password is 409',
+    ['7.1 registration of an existing account'],
+  ],
   [identity('register-local'), 'takes passwords from 8 code points to 72 bytes', ['7.1 passwords over 72 bytes']],
   [identity('check-username'), 'instance/info: has the name, the version', ['7.1 info']],
   [identity('profile'), 'PATCH without a known field changes nothing', ['7.1 chosen status']],
