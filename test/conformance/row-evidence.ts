@@ -36,7 +36,7 @@ const conventions: readonly Evidence[] = [
   [reference('vectors'), 'answers ${request.status} to', headers],
   [fanout('vectors'), 'answers ${expected} to', headers],
   [fanout('signed-requests'), 'are 400, 413 or 415 when their body is none', ['1.2 Content-Type', '1.5 body']],
-  [reference('refusals'), 'allows 200 a minute for each address', ['1.5 all routes without a limit of their own']],
+  [reference('refusals'), 'allows 200 a minute for each address', ['1.5 all routes without their own limit']],
   [reference('accept'), 'allows ten a minute for each address', ['1.5 accept', '2.2 400, 429']],
   [reference('refusals'), 'headers before the state, the state before the limit', ['1.5 relay']],
   [reference('refusals'), 'limits the three lookups together', ['1.5 lookup, by-home-id, verify-attach-proof']],
