@@ -30,8 +30,14 @@ type Vectors = {
   requests: VectorRequest[]
 }
 
-const file = new URL('../../docs/federation/vectors.json', import.meta.url)
-const { signatures, receiver, requests } = JSON.parse(await readFile(file, 'utf8')) as Vectors
+const readPage = (name: string) => readFile(new URL(`../../docs/federation/${name}`, import.meta.url), 'utf8')
+const { signatures, receiver, requests } = JSON.parse(await readPage('vectors.json')) as Vectors
+
+/** The pages that show a message of the vectors. */
+const shown = {
+  'protocol.md': ['epoch question', 'identity deletion', 'denial'],
+  'example-peering.txt': ['epoch answer', 'first sync', 'relay of a presence'],
+}
 
 describe('docs/federation/vectors.json', () => {
   for (const vector of signatures) {
@@ -40,6 +46,16 @@ describe('docs/federation/vectors.json', () => {
       expect(signatureOf(vector.secret, vector)).to.equal(vector.signature)
       expect(Buffer.byteLength(vector.body)).to.equal(vector.bodyBytes)
       expect(JSON.stringify(JSON.parse(vector.body))).to.equal(vector.body)
+    })
+  }
+
+  for (const [page, names] of Object.entries(shown)) {
+    it(`are the messages that ${page} shows`, async () => {
+      const text = await readPage(page)
+      for (const name of names) {
+        const vector = signatures.find((other) => other.name === name)
+        expect(text).to.include(vector?.body).and.to.include(vector?.signature)
+      }
     })
   }
 
