@@ -14,9 +14,9 @@ const replicas = ['GATEWAY', 'IDENTITY', 'INVITE', 'SESSION_GATEWAY', 'FEDERATIO
 const composeOnly: readonly ComposeRow[] = [
   {
     names: ['PUBLISH'],
-    value: '8080',
+    value: '127.0.0.1:8080',
     meaning:
-      'Address of the gateway on this machine. `8080` is plain HTTP on all addresses. Behind a proxy on this machine: `127.0.0.1:8080`, for two gateways `127.0.0.1:8080-8081`',
+      'Address of the gateway on this machine, for a proxy there. For two gateways: `127.0.0.1:8080-8081`. `0.0.0.0:8080` is plain HTTP on all IPv4 addresses',
   },
   {
     names: ['EDGE_SUBNET'],
@@ -27,7 +27,8 @@ const composeOnly: readonly ComposeRow[] = [
   {
     names: ['BACKUPS'],
     value: './backups',
-    meaning: 'Folder for the archives of `docker compose run --rm backup`. User 10001 needs write access',
+    meaning:
+      'Folder for the archives of `docker compose run --rm backup`. User 10001 needs write access. With SELinux, everything in it is relabeled',
   },
   { names: replicas, value: '1', meaning: 'Number of containers' },
   {
