@@ -190,15 +190,14 @@ async function checkOrigin(origin: string, instanceId: string | undefined): Prom
   return `answers as ${String(info['name'])}, version ${String(info['version'])}`
 }
 
-/** The gateway counts a request for the address that it believes. A header that changes the count is trusted. */
+/** The gateway counts a request for the address that it trusts. A header that changes the count is trusted. */
 async function checkForwarded(origin: string): Promise<Finding> {
   const check = 'X-Forwarded-For'
   const isTrusted = origin ? await trustsForwarded(origin).catch(() => undefined) : undefined
-  if (isTrusted === undefined)
-    return { check, ok: null, detail: 'the public address returns no rate limit to tell by' }
-  const remedy = 'of this computer is trusted, so each client with its address can forge it: name only proxies in TRUST_PROXY'
+  if (isTrusted === undefined) return { check, ok: null, detail: 'the public address returns no rate limit to tell by' }
+  const remedy =
+    'of this computer is trusted, so each client with its address can forge it: name only proxies in TRUST_PROXY'
   return { check, ok: !isTrusted, detail: isTrusted ? remedy : 'of this computer is not trusted' }
-}
 }
 
 /** Undefined: nothing tells. */
