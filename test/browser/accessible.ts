@@ -10,8 +10,19 @@ const looks = [
   { theme: 'dark', width: 320 },
 ] as const
 
-/** Sends axe to the browser once for all pages that the context opens from now on. */
-export const addAxe = (context: BrowserContext) => context.addInitScript({ path: axeFile })
+/** Sends axe to the browser once for all pages that the context opens from now on, and notes what they make text nodes of. */
+export async function addAxe(context: BrowserContext): Promise<void> {
+  await context.addInitScript({ path: axeFile })
+  await context.addInitScript(() => {
+    const noted = window as unknown as { textNodes: string[] }
+    noted.textNodes = []
+    const create = document.createTextNode.bind(document)
+    document.createTextNode = (text) => {
+      if (text.trim()) noted.textNodes.push(text)
+      return create(text)
+    }
+  })
+}
 
 /** The rules of axe that a page of a context with axe violates, each with its first place. */
 export function findViolations(page: Page): Promise<string[]> {
@@ -40,7 +51,7 @@ export async function findFaults(page: Page, { namesRepeat = false }: Options = 
     const found = [
       ...(await findViolations(page)),
       ...(await findUnnamedInputs(page)),
-      ...(namesRepeat ? [] : await findUnclearNames(page)),
+      ...(namesRepeat ? [] : [...(await findUnclearNames(page)), ...(await findTextNodes(page))]),
       ...(await findOverflow(page)),
     ]
     faults.push(...found.map((fault) => `${theme}, ${width} px: ${fault}`))
@@ -55,6 +66,13 @@ function findOverflow(page: Page): Promise<string[]> {
     const overflow = Math.max(document.documentElement.scrollWidth - window.innerWidth, ...wide)
     return overflow > 0 ? [`${overflow} px too wide`] : []
   })
+}
+
+/** Texts that are nodes of their own: where a browser has translated the page, their changes are never shown. */
+function findTextNodes(page: Page): Promise<string[]> {
+  return page.evaluate(() =>
+    (window as unknown as { textNodes: string[] }).textNodes.map((text) => `a text node: ${text}`),
+  )
 }
 
 /** The inputs that a password manager could not tell apart: without a name or an id of their own, or without autocomplete. */

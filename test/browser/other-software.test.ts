@@ -21,6 +21,16 @@ describe('what other software does to the pages', function () {
   after(() => resources.disposeAsync())
 
   const openPage = (path: string, context = {}) => actions.openPage(browser, instance, { path, context })
+  const openTranslated = (path: string) =>
+    actions.openPage(browser, instance, { path, prepare: (context) => context.addInitScript(translatePage) })
+  const chooseLanguage = (page: Page, language: string) => page.locator('#language').selectOption(language)
+  /** Does something that puts one text in the place of another. */
+  const changeTo = async (page: Page, before: string | RegExp, after: string, act: () => Promise<unknown>) => {
+    await actions.waitForText(page, before)
+    await act()
+    await actions.waitForText(page, after)
+    expect(await page.getByText(before).filter({ visible: true }).allInnerTexts()).to.deep.equal([])
+  }
   /** As password managers do that tell the page nothing. */
   const fillWithoutEvent = (page: Page, fields: Record<string, string>) =>
     page.evaluate((given) => {
@@ -58,6 +68,42 @@ describe('what other software does to the pages', function () {
     await page.context().close()
   })
 
+  it('a translation of the page hides no change of a text: faults, labels, the language, errors, toasts', async () => {
+    const page = await openTranslated('/register')
+    await changeTo(page, 'to 32 letters', 'Use 3 to 32 characters.', async () => {
+      await actions.fillField(page, 'Username', 'ab')
+      await actions.click(page, 'Continue')
+    })
+    await actions.click(page, 'Show Password')
+    await actions.waitForText(page, /^Hide$/)
+    await changeTo(page, /^Use 3 to 32/, 'translated is available.', () =>
+      actions.fillField(page, 'Username', 'translated'),
+    )
+    await changeTo(page, 'Confirm password', 'Passwort noch einmal', () => chooseLanguage(page, 'de'))
+    await changeTo(page, 'Passwort noch einmal', 'Confirm password', () => chooseLanguage(page, 'en'))
+    await actions.register(page, { username: 'translated', password })
+    await actions.openSettings(page, 'profile')
+    await actions.click(page, 'Edit profile')
+    await actions.fillField(page, 'Display name', 'Another name')
+    await actions.clickInDialog(page, 'Save')
+    await actions.waitForText(page, 'Profile saved.')
+    await actions.waitForText(page, 'Another name')
+    await actions.openSettings(page, 'security')
+    await actions.fillField(page, 'Current password', 'not the password')
+    await actions.fillField(page, 'New password', 'a longer password')
+    await actions.fillField(page, 'Confirm new password', 'a longer passwor')
+    await actions.click(page, 'Change password')
+    await actions.waitForText(page, 'The passwords don’t match.')
+    await changeTo(page, 'The passwords don’t match.', 'The passwords match.', () =>
+      actions.fillField(page, 'Confirm new password', 'a longer password'),
+    )
+    await actions.click(page, 'Change password')
+    await actions.waitForText(page, 'Incorrect password')
+    expect(await page.locator('font font').count()).to.be.above(10)
+    expect(await page.locator('[translate=no] font').count(), 'of names that people chose').to.equal(0)
+    await page.context().close()
+  })
+
   it('a phone finds no field that it has to zoom in on', async () => {
     const small = async (page: Page) =>
       await page.evaluate(
@@ -75,3 +121,22 @@ describe('what other software does to the pages', function () {
     }
   })
 })
+
+/** As browsers do that translate: each text node gives its place to elements with another. The words stay, so that tests find them. */
+function translatePage(): void {
+  const translate = (root: Node) => {
+    const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT)
+    const texts: Text[] = []
+    while (walker.nextNode()) texts.push(walker.currentNode as Text)
+    for (const text of texts) {
+      if (!text.data.trim() || text.parentElement?.closest('font, script, style, [translate=no]')) continue
+      const translation = document.createElement('template')
+      translation.innerHTML = '<font><font></font></font>'
+      translation.content.querySelector('font font')!.textContent = text.data
+      text.replaceWith(translation.content)
+    }
+  }
+  new MutationObserver((changes) => {
+    for (const { target, addedNodes } of changes) for (const node of [target, ...addedNodes]) translate(node)
+  }).observe(document, { childList: true, characterData: true, subtree: true })
+}

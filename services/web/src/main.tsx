@@ -10,11 +10,13 @@ import './styles/auth.css'
 import { App } from './app.tsx'
 import { AppContext } from './hooks.ts'
 import { currentLanguage, loadLanguage, onLanguageChange } from './language/language.ts'
+import { giveTextsElements } from './own-texts.ts'
 import { FailureBoundary } from './pages/failed-page.tsx'
 
 const root = document.getElementById('root')
 if (!root) throw new Error('index.html has no #root')
 
+giveTextsElements()
 const context: AppContext = { client: createBrowserClient(), now: () => Date.now(), random: () => Math.random() }
 const reactRoot = createRoot(root)
 // All of it again in another language: no component keeps a text.

@@ -36,9 +36,9 @@ export function UserAvatar({ user, size = 'normal' }: { user: User; size?: 'norm
   return <Avatar name={displayNameOf(user)} color={user.avatarColor} src={src} size={size} deleted={deleted} />
 }
 
-/** A text that somebody chose. It changes the direction of nothing around it. */
+/** A name that somebody chose. It changes the direction of nothing around it, and no browser translates it. */
 export function UserName({ children, strong = false }: { children: string; strong?: boolean }) {
-  const name = <bdi>{formatName(children)}</bdi>
+  const name = <bdi translate="no">{formatName(children)}</bdi>
   return strong ? <strong>{name}</strong> : name
 }
 

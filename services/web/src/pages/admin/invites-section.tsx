@@ -107,7 +107,7 @@ function InviteRow({ invite, onChanged }: { invite: Invite; onChanged: () => voi
 }
 
 function Expiry({ invite: { expiresAt, status } }: { invite: Invite }) {
-  if (expiresAt === null) return t('never expires')
+  if (expiresAt === null) return <Phrase text="never expires" />
   const values = { time: <RelativeTime at={expiresAt} /> }
   return <Phrase text={status === 'expired' ? 'expired {time}' : 'expires {time}'} values={values} />
 }

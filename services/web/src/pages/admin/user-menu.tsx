@@ -283,7 +283,7 @@ function TemporaryPassword({ username, password, onClose }: TemporaryPasswordPro
     >
       <Notice tone="warning" text="This password is shown only once. Share it only through a channel you trust." />
       <div className="secret-value">
-        <code className="secret-value__text" data-testid="temporary-password">
+        <code translate="no" className="secret-value__text" data-testid="temporary-password">
           {password}
         </code>
         <CopyButton text={password} label={t('Copy temporary password')} data-first-focus />

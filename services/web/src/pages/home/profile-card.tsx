@@ -17,7 +17,7 @@ import { formatDate } from '../../components/format.ts'
 import { Badge, Notice, StatusDot } from '../../components/status.tsx'
 import { useClient, useStore } from '../../hooks.ts'
 import { useKeptState } from '../../kept-state.ts'
-import { t } from '../../language/language.ts'
+import { formatName, t } from '../../language/language.ts'
 import { Phrase } from '../../language/phrase.tsx'
 import { type ProfileDraft, useProfileDraft } from './profile-draft.ts'
 
@@ -47,13 +47,13 @@ export function ProfileCard({ user }: { user: User }) {
           {isOnline ? t('Online') : t('Offline')}
           {user.customStatus && (
             <span className="muted">
-              · <UserName>{user.customStatus}</UserName>
+              · <bdi>{formatName(user.customStatus)}</bdi>
             </span>
           )}
         </p>
         {user.bio && (
           <p className="profile__bio">
-            <UserName>{user.bio}</UserName>
+            <bdi>{formatName(user.bio)}</bdi>
           </p>
         )}
         <p className="small muted">{t('Member since {date}', { date: formatDate(user.createdAt) })}</p>

@@ -123,7 +123,7 @@ function ConfirmStep({ user, secret, onClose }: Props & { secret: Secret }) {
         <QrCode text={secret.otpauthUri} label={t('QR code for your authenticator app')} />
       </Suspense>
       <div className="own-secret">
-        <code className="own-secret__text" data-testid="second-factor-key">
+        <code translate="no" className="own-secret__text" data-testid="second-factor-key">
           {secret.secret.match(/.{1,4}/g)?.join(' ')}
         </code>
         <CopyButton size="small" text={secret.secret} label={t('Copy key')} />
@@ -141,7 +141,7 @@ function RecoveryCodes({ user, codes, onClose }: Props & { codes: readonly strin
         tone="warning"
         text="These codes are shown only once. Use one to log in if you can’t use your app; each works once. Keep them somewhere you can get to without your phone."
       />
-      <ol className="recovery-codes" data-testid="recovery-codes">
+      <ol translate="no" className="recovery-codes" data-testid="recovery-codes">
         {codes.map((code) => (
           <li key={code}>
             <code>{code}</code>
