@@ -1,7 +1,8 @@
 import { answered } from '@gatehouse/test-kit'
 import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
-import type { Browser, Page } from 'playwright-core'
+import sharp from 'sharp'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { postJson, sharedInstance, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
 
@@ -23,6 +24,27 @@ describe('what other software does to the pages', function () {
   const openPage = (path: string, context = {}) => actions.openPage(browser, instance, { path, context })
   const openTranslated = (path: string) =>
     actions.openPage(browser, instance, { path, prepare: (context) => context.addInitScript(translatePage) })
+  async function openProfile(username: string, init = () => {}) {
+    const reply = await answered(postJson(instance, '/api/auth/register', { username, password }))
+    const { token } = (await reply.json()) as { token: string }
+    const prepare = (context: BrowserContext) => context.addInitScript(init)
+    const page = await actions.openPage(browser, instance, { path: '/settings/profile', token, prepare })
+    await actions.click(page, 'Edit profile')
+    return { page, token }
+  }
+  async function readAvatar(token: string) {
+    const headers = { authorization: `Bearer ${token}` }
+    const at = (path: string) => fetch(`http://127.0.0.1:${instance.port}/api${path}`, { headers })
+    const { avatar } = (await (await at('/users/@me')).json()) as { avatar: string }
+    const image = sharp(await (await at(`/uploads/${avatar}`)).bytes())
+    const { width } = await image.metadata()
+    const colorAt = async (x: number) => {
+      const region = { left: Math.round(x * width), top: 0, width: Math.round(width * 0.3), height: width }
+      return [...(await image.clone().extract(region).resize(1, 1).raw().toBuffer())]
+    }
+    const [left, right] = [await colorAt(0), await colorAt(0.7)]
+    return { side: width, isLeftRed: left[0]! > 200, isRightBlue: right[2]! > 200 }
+  }
   const chooseLanguage = (page: Page, language: string) => page.locator('#language').selectOption(language)
   /** Does something that puts one text in the place of another. */
   const changeTo = async (page: Page, before: string | RegExp, after: string, act: () => Promise<unknown>) => {
@@ -104,6 +126,28 @@ describe('what other software does to the pages', function () {
     await page.context().close()
   })
 
+  it('a browser that gives noise for a canvas has its picture cut by the server, and another one cuts it itself', async () => {
+    const halves = await sharp({ create: { width: 200, height: 100, channels: 3, background: 'red' } })
+      .composite([
+        { input: { create: { width: 100, height: 100, channels: 3, background: 'blue' } }, left: 100, top: 0 },
+      ])
+      .png()
+      .toBuffer()
+    const readable = await openProfile('readable')
+    const noisy = await openProfile('noisy', giveNoise)
+    for (const { page } of [readable, noisy]) {
+      await page.locator('#avatar-file').setInputFiles({ name: 'me.png', mimeType: 'image/png', buffer: halves })
+      await actions.click(page, 'Use this image')
+      await actions.clickInDialog(page, 'Save')
+      await actions.waitForText(page, 'Profile saved.')
+    }
+
+    const cut = { isLeftRed: true, isRightBlue: true }
+    expect(await readAvatar(readable.token)).to.deep.equal({ side: 512, ...cut })
+    expect(await readAvatar(noisy.token)).to.deep.equal({ side: 100, ...cut })
+    for (const { page } of [readable, noisy]) await page.context().close()
+  })
+
   it('a phone finds no field that it has to zoom in on', async () => {
     const small = async (page: Page) =>
       await page.evaluate(
@@ -139,4 +183,25 @@ function translatePage(): void {
   new MutationObserver((changes) => {
     for (const { target, addedNodes } of changes) for (const node of [target, ...addedNodes]) translate(node)
   }).observe(document, { childList: true, characterData: true, subtree: true })
+}
+
+/** As browsers do that resist fingerprinting, whatever is on the canvas. */
+function giveNoise(): void {
+  const drawNoise = (canvas: HTMLCanvasElement) => {
+    const context = canvas.getContext('2d')!
+    for (let x = 0; x < canvas.width; x += 4) {
+      context.fillStyle = `rgb(${Math.random() * 255} ${Math.random() * 255} ${Math.random() * 255})`
+      context.fillRect(x, 0, 4, canvas.height)
+    }
+  }
+  const { toBlob } = HTMLCanvasElement.prototype
+  HTMLCanvasElement.prototype.toBlob = function (...given) {
+    drawNoise(this)
+    toBlob.apply(this, given)
+  }
+  const { getImageData } = CanvasRenderingContext2D.prototype
+  CanvasRenderingContext2D.prototype.getImageData = function (...given: [number, number, number, number]) {
+    drawNoise(this.canvas)
+    return getImageData.apply(this, given)
+  }
 }

@@ -130,6 +130,19 @@ const fileName = z
   .max(128)
   .regex(/^[A-Za-z0-9._-]+$/, noFileName)
 
+/** A square of the upright picture, in pixels: `left,top,side`. Contract: 3, uploads. */
+const square = z
+  .string()
+  .regex(/^\d{1,5},\d{1,5},[1-9]\d{0,4}$/)
+  .transform((text) => {
+    const [left = 0, top = 0, side = 0] = text.split(',').map(Number)
+    return { left, top, side }
+  })
+
+/** Beside `file`. */
+export const uploadFields = z.object({ crop: square.optional() })
+export type Square = z.infer<typeof square>
+
 export const uploadParams = z.object({ filename: fileName })
 
 /** Absent stays; an empty text clears. */

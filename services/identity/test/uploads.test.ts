@@ -71,6 +71,39 @@ describe('uploads', () => {
       expect([exif, xmp, icc, orientation]).to.deep.equal([undefined, undefined, undefined, undefined])
     })
 
+    it('cuts the square of a photo that is asked for, as it is seen, and as far as it has it', async () => {
+      const halves = picture(40, 20, 0).composite([
+        { input: await picture(20, 20, 250).png().toBuffer(), left: 20, top: 0 },
+      ])
+      const lying = await sharp(await halves.png().toBuffer())
+        .withMetadata({ orientation: 6 })
+        .jpeg()
+        .toBuffer()
+      const cut = async (crop: string) => {
+        const image = await stored((await send(lying, { crop })).body.filename)
+        const { width, height } = await image.metadata()
+        const { channels } = await image.stats()
+        return { width, height, isRed: channels[0]!.mean > 230 }
+      }
+
+      expect(await cut('0,0,20')).to.deep.equal({ width: 20, height: 20, isRed: false })
+      expect(await cut('2,22,10')).to.deep.equal({ width: 10, height: 10, isRed: true })
+      expect(await cut('10,30,99')).to.deep.equal({ width: 10, height: 10, isRed: true })
+      expect(await cut('99999,99999,1')).to.deep.equal({ width: 1, height: 1, isRed: true })
+    })
+
+    it('refuses a crop that is no square in whole pixels', async () => {
+      for (const crop of ['', '1,2', '-1,0,5', '0,0,0', '1.5,0,3', '0,0,100000', 'a,b,c']) {
+        const answer = await send(await picture(4, 4).png().toBuffer(), { crop })
+        expect([answer.status, answer.body['code'], answer.body['details']], crop).to.deep.equal([
+          400,
+          'validation_failed',
+          { field: 'crop', reason: 'invalid' },
+        ])
+      }
+      expect(await temporaryFiles()).to.deep.equal([])
+    })
+
     it('keeps the first frame of an animation', async () => {
       const frames = await Promise.all([0, 100, 200].map((red) => picture(8, 8, red).png().toBuffer()))
       const animation = await sharp(frames, { join: { animated: true } })
@@ -537,8 +570,12 @@ describe('an S3 that is away', () => {
 
 /** Of what `given` gives when it is called. */
 function clientOf(given: () => { identity: TestIdentity; user: User }) {
-  async function send(content: Buffer, { name = 'photo.png', type = 'image/png', field = 'file' } = {}) {
+  async function send(
+    content: Buffer,
+    { name = 'photo.png', type = 'image/png', field = 'file', crop = null as string | null } = {},
+  ) {
     const body = new FormData()
+    if (crop !== null) body.set('crop', crop)
     body.set(field, new File([new Uint8Array(content)], name, { type }))
     const { identity, user } = given()
     return await identity.call('POST', '/api/uploads', { as: user, body })

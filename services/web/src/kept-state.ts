@@ -1,3 +1,4 @@
+import type { Square } from '@gatehouse/client'
 import { useEffect, useRef, useState } from 'react'
 import { isEnded, useClient } from './hooks.ts'
 
@@ -17,14 +18,17 @@ export function useKeptState<T>(key: string | null, initial: T) {
   return state
 }
 
+/** `crop`: the square that the server cuts out, where the browser could not. */
+export type Picture = { blob: Blob; crop: Square | null }
+
 /** `key`: as in `useKeptState`. */
 export function useImageFile(key: string | null = null) {
-  const [blob, set] = useKeptState<Blob | null>(key, null)
+  const [picture, set] = useKeptState<Picture | null>(key, null)
   const [src, setSrc] = useState<string | null>(null)
   useEffect(() => {
-    const url = blob && URL.createObjectURL(blob)
+    const url = picture && URL.createObjectURL(picture.blob)
     setSrc(url)
     return () => void (url && URL.revokeObjectURL(url))
-  }, [blob])
-  return { blob, src, onPick: set, onRemove: () => set(null) }
+  }, [picture])
+  return { picture, src, onPick: set, onRemove: () => set(null) }
 }

@@ -1,4 +1,4 @@
-import { endpoints, refusals, refusalsOf, type Endpoint, type RefusalCode } from '@gatehouse/contracts'
+import { endpoints, refusals, refusalsOf, uploadFields, type Endpoint, type RefusalCode } from '@gatehouse/contracts'
 import { version } from '@gatehouse/service-kit'
 import { z } from 'zod'
 
@@ -158,8 +158,11 @@ function isRequired({ body, refusals = [] }: Endpoint): boolean {
 
 function bodyOf(body: z.ZodType | 'multipart'): Content {
   if (body !== 'multipart') return { 'application/json': { schema: toSchema(body, 'input') } }
+  const { properties } = toSchema(uploadFields, 'input')
   const file = { type: 'string', format: 'binary' }
-  return { 'multipart/form-data': { schema: { type: 'object', properties: { file }, required: ['file'] } } }
+  return {
+    'multipart/form-data': { schema: { type: 'object', properties: { file, ...properties }, required: ['file'] } },
+  }
 }
 
 const seconds = { schema: { type: 'integer' } }

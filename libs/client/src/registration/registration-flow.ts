@@ -1,11 +1,11 @@
 import { normalizeUsername } from '@gatehouse/contracts/constants'
 import type { Api, CallOptions } from '../api/api.ts'
-import type { Credentials, Registration, User } from '../api/records.ts'
+import type { Credentials, Registration, Square, User } from '../api/records.ts'
 import type { KeyValueStorage } from '../platform.ts'
 import { tokenKey, type Session } from '../session/session.ts'
 
 export type RegistrationInput = Credentials &
-  Pick<Registration, 'displayName' | 'avatarColor' | 'inviteToken'> & { avatar?: Blob | null }
+  Pick<Registration, 'displayName' | 'avatarColor' | 'inviteToken'> & { avatar?: Blob | null; crop?: Square | null }
 
 /** `avatarError`: the account exists, but the avatar was not saved. */
 export type RegistrationOutcome = { user: User; avatarError: Error | null }
@@ -18,7 +18,7 @@ export async function completeRegistration(
     storage: KeyValueStorage
     session: Pick<Session, 'initSession'>
   },
-  { username, password, displayName, avatarColor, inviteToken, avatar }: RegistrationInput,
+  { username, password, displayName, avatarColor, inviteToken, avatar, crop = null }: RegistrationInput,
   options: CallOptions = {},
 ): Promise<RegistrationOutcome> {
   const body: Registration = {
@@ -30,14 +30,21 @@ export async function completeRegistration(
   }
   const { token, user } = await deps.api.call('register', { body, ...options })
   deps.storage.setItem(tokenKey, token)
-  const outcome = avatar ? await saveAvatar(deps.apiWithToken(token), user, avatar) : { user, avatarError: null }
+  const api = deps.apiWithToken(token)
+  const outcome = avatar ? await saveAvatar(api, user, { avatar, crop }) : { user, avatarError: null }
   deps.session.initSession(token, outcome.user, { password })
   return outcome
 }
 
-async function saveAvatar(api: Pick<Api, 'call' | 'upload'>, user: User, avatar: Blob): Promise<RegistrationOutcome> {
+type Avatar = { avatar: Blob; crop: Square | null }
+
+async function saveAvatar(
+  api: Pick<Api, 'call' | 'upload'>,
+  user: User,
+  { avatar, crop }: Avatar,
+): Promise<RegistrationOutcome> {
   try {
-    const { filename } = await api.upload(avatar)
+    const { filename } = await api.upload(avatar, { crop })
     return { user: await api.call('patchSelf', { body: { avatar: filename } }), avatarError: null }
   } catch (error) {
     return { user, avatarError: error as Error }

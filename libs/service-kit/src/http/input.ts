@@ -100,17 +100,21 @@ export function asObject(value: unknown): Record<string, unknown> {
 const formOverheadBytes = 64 * 1024
 const formLimits = { files: 1, fields: 8, fieldSize: 1024, parts: 9, headerPairs: 16, headerSize: 8 * 1024 }
 
-/** Stores the field `file` of a form until it is disposed. Throws 400, 413 or 415, and then leaves no file. */
-export async function receiveFile(ctx: Context, path: string, maxBytes: number): Promise<AsyncDisposable> {
+type ReceivedForm = AsyncDisposable & { fields: Readonly<Record<string, string>> }
+
+/** Stores the field `file` of a form until it is disposed, and gives its others. Throws 400, 413 or 415, and then leaves no file. */
+export async function receiveFile(ctx: Context, path: string, maxBytes: number): Promise<ReceivedForm> {
   if (!ctx.is('multipart/form-data')) throw refuse.form_required()
   if (Number(ctx.get('content-length')) > maxBytes + formOverheadBytes) throw refuse.body_too_large()
   const { promise: parsed, resolve, reject } = Promise.withResolvers<void>()
   const received: { file?: Readable; stored?: Promise<void> } = {}
+  const fields = new Map<string, string>()
   let bytes = 0
   try {
     const most = { ...formLimits, fileSize: maxBytes }
     const form = new Busboy({ headers: { 'content-type': ctx.get('content-type') }, limits: most })
     form.on('finish', resolve).on('error', reject)
+    form.on('field', (name, value) => void fields.set(name, value))
     form.on('filesLimit', () => reject(refuse.file_missing()))
     for (const event of ['fieldsLimit', 'partsLimit'] as const) form.on(event, () => reject(refuse.body_too_large()))
     form.on('file', (name, file) => {
@@ -130,7 +134,7 @@ export async function receiveFile(ctx: Context, path: string, maxBytes: number):
     await parsed
     if (!received.stored) throw refuse.file_missing()
     await received.stored
-    return { [Symbol.asyncDispose]: () => rm(path, { force: true }) }
+    return { fields: Object.fromEntries(fields), [Symbol.asyncDispose]: () => rm(path, { force: true }) }
   } catch (error) {
     // Without an error its pipeline would wait, and without a reader the next request of the connection.
     received.file?.destroy(error as Error)

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import Router from '@koa/router'
-import { endpoints, limits } from '@gatehouse/contracts'
+import { endpoints, limits, uploadFields } from '@gatehouse/contracts'
 import { refuse } from '@gatehouse/runtime'
-import { receiveFile, requireUser, type AppState } from '@gatehouse/service-kit'
+import { parseInput, receiveFile, requireUser, type AppState } from '@gatehouse/service-kit'
 import type { Middleware } from 'koa'
 import type { Deps } from '../deps.ts'
 import { refuseBeyondUnclaimed, uploadImage } from '../operations/profile/upload-image.ts'
@@ -15,8 +15,9 @@ export function uploadRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true })
   router.post(endpoints.upload.path, admitUpload(deps), async (ctx) => {
     const path = join(tempUploadDir(deps.config.uploadDir), deps.random.uuid())
-    await using _file = await receiveFile(ctx, path, limits.uploadBytes)
-    ctx.body = await uploadImage(deps, { caller: requireUser(ctx), path })
+    await using form = await receiveFile(ctx, path, limits.uploadBytes)
+    const { crop } = parseInput(uploadFields, form.fields)
+    ctx.body = await uploadImage(deps, { caller: requireUser(ctx), path, ...(crop && { crop }) })
     ctx.status = 201
   })
   router.get(endpoints.getUpload.path, (ctx) => serveFile(ctx, deps.uploadStore, ctx.params['filename'] ?? ''))

@@ -1,12 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import sharp from 'sharp'
+import type { Square } from '@gatehouse/contracts'
+import sharp, { type Metadata } from 'sharp'
 import { serveJobs } from '../child-process/serve-jobs.ts'
 import { policy } from '../policy.ts'
 import { decodingBytes } from './decoding-cost.ts'
 
-/** `path`: the file as received. `target`: where its WebP is written. */
-export type ConversionJob = { id: number; path: string; target: string }
+/** `path`: the file as received. `target`: where its WebP is written. `crop`: what is left of it. */
+export type ConversionJob = { id: number; path: string; target: string; crop?: Square }
 
 export type Conversion = { bytes: number } | { refusal: 'image_unreadable' | 'image_too_large' | 'image_too_costly' }
 
@@ -14,13 +15,15 @@ export type Conversion = { bytes: number } | { refusal: 'image_unreadable' | 'im
 const decoders = ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif'].map((format) => `VipsForeignLoad${format}`)
 const formats = new Set(['jpeg', 'png', 'webp', 'gif'])
 
-async function convert({ path, target }: ConversionJob): Promise<Conversion> {
+async function convert({ path, target, crop }: ConversionJob): Promise<Conversion> {
   let image: Buffer
   try {
-    const refusal = await refusalOf(path)
+    // Reads the header only.
+    const header = await sharp(path, { limitInputPixels: false }).metadata()
+    const refusal = refusalOf(header, { isCropped: crop !== undefined })
     if (refusal) return { refusal }
-    image = await sharp(path, { limitInputPixels: policy.imagePixelsMax, failOn: 'error' })
-      .autoOrient()
+    const upright = sharp(path, { limitInputPixels: policy.imagePixelsMax, failOn: 'error' }).autoOrient()
+    image = await (crop ? upright.extract(regionOf(header, crop)) : upright)
       .resize({ width: policy.imageSideMax, height: policy.imageSideMax, fit: 'inside', withoutEnlargement: true })
       .webp()
       .toBuffer()
@@ -31,14 +34,19 @@ async function convert({ path, target }: ConversionJob): Promise<Conversion> {
   return { bytes: image.length }
 }
 
-/** Reads the header only. Contract: 3, uploads. */
-async function refusalOf(path: string) {
-  const header = await sharp(path, { limitInputPixels: false }).metadata()
+/** The part of the square that the picture has. */
+function regionOf({ autoOrient: { width, height } }: Metadata, { left, top, side }: Square) {
+  const [x, y] = [Math.min(left, width - 1), Math.min(top, height - 1)]
+  return { left: x, top: y, width: Math.min(side, width - x), height: Math.min(side, height - y) }
+}
+
+/** Contract: 3, uploads. */
+function refusalOf(header: Metadata, use: { isCropped: boolean }) {
   const isAvif = header.format === 'heif' && header.compression === 'av1'
   if (!isAvif && !formats.has(header.format)) return 'image_unreadable'
   if (header.width * header.height > policy.imagePixelsMax) return 'image_too_large'
   const budget = policy.imageMemoryBytes - policy.imageProcessBytes
-  return decodingBytes(header) > budget ? 'image_too_costly' : undefined
+  return decodingBytes(header, use) > budget ? 'image_too_costly' : undefined
 }
 
 try {

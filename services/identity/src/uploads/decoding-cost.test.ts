@@ -13,6 +13,13 @@ describe('the cost of decoding', () => {
     expect(decodingBytes({ ...largest, isProgressive: true })).to.be.below(budget)
   })
 
+  it('admits a square of 40 megapixels that are decoded line by line, and of 30 progressive ones', () => {
+    const fits = (width: number, isProgressive: boolean) =>
+      decodingBytes({ ...largest, width, isProgressive }, { isCropped: true }) <= budget
+
+    expect([fits(8000, false), fits(6000, true), fits(8000, true)]).to.deep.equal([true, true, false])
+  })
+
   it('admits AVIF of 17 megapixels, of 12 in 10 bits, and interlaced PNG of 31, and no larger ones', () => {
     const fits = (header: Partial<ImageHeader>, megapixels: number) =>
       decodingBytes({ ...largest, ...header, width: megapixels * 1000, height: 1000 }) <= budget

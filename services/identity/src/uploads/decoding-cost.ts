@@ -2,8 +2,9 @@ import type { Metadata } from 'sharp'
 
 export type ImageHeader = Pick<Metadata, 'format' | 'width' | 'height' | 'isProgressive' | 'bitsPerSample'>
 
-/** At most. */
-export const decodingBytes = (header: ImageHeader): number => header.width * header.height * bytesPerPixel(header)
+/** At most. A square is cut out of a copy of the whole picture, where that was not upright. */
+export const decodingBytes = (header: ImageHeader, { isCropped = false } = {}): number =>
+  header.width * header.height * (bytesPerPixel(header) + (isCropped ? 4 : 0))
 
 /** Peaks measured with libvips 8.18 at 40 megapixels, rounded up. */
 function bytesPerPixel({ format, isProgressive, bitsPerSample = 8 }: ImageHeader): number {

@@ -8,11 +8,11 @@ import type { Conversion, ConversionJob } from './conversion-process.ts'
 
 export type ImageConverter = AsyncDisposable & {
   /**
-   * Writes a WebP without metadata to `target`. Of an animation it takes the first frame. Returns the size. Throws
+   * Writes a WebP without metadata to `target`, of `crop` alone where it is given. Of an animation it takes the first frame. Returns the size. Throws
    * image_unreadable, image_too_large, image_too_costly, images_busy, unavailable, and may leave a part of the file.
    * Contract: 3, uploads.
    */
-  convert(image: { userId: string; path: string; target: string }): Promise<number>
+  convert(image: Omit<ConversionJob, 'id'> & { userId: string }): Promise<number>
 }
 
 type QueuedJob = { job: ConversionJob; resolve(bytes: number): void; reject(error: Error): void }
@@ -76,10 +76,10 @@ export function startImageConverter(options: ConverterOptions): ImageConverter {
   }
 
   return {
-    convert: async ({ userId, path, target }) => {
+    convert: async ({ userId, ...image }) => {
       if (closed) throw processEnded()
       lastId += 1
-      const job = { id: lastId, path, target }
+      const job = { id: lastId, ...image }
       return await new Promise((resolve, reject) => {
         if (!queue.push(userId, { job, resolve, reject })) reject(busy())
         startNext()

@@ -6,6 +6,7 @@ import { Button } from './button.tsx'
 import { CropDialog } from './crop-dialog.tsx'
 import { Field, FieldMessage } from './field.tsx'
 import { Icon } from './icon.tsx'
+import type { Picture } from '../kept-state.ts'
 
 const maxSize = `${limits.uploadBytes / 2 ** 20} MB`
 
@@ -52,17 +53,17 @@ export function PicturePicker({ name, label, accept = pictureTypes, choose, onRe
   )
 }
 
-type AvatarPickerProps = ComponentProps<typeof Avatar> & { onPick: (image: Blob) => void; onRemove: () => void }
+type AvatarPickerProps = ComponentProps<typeof Avatar> & { onPick: (picture: Picture) => void; onRemove: () => void }
 
 export function AvatarPicker({ name, color, src, onPick, onRemove }: AvatarPickerProps) {
-  const [selected, setSelected] = useState<ImageBitmap | null>(null)
+  const [selected, setSelected] = useState<{ file: File; bitmap: ImageBitmap } | null>(null)
   const [problem, setProblem] = useState<string | null>(null)
 
   const open = async (file: File) => {
     setProblem(null)
     if (file.size > limits.uploadBytes) return setProblem(t('This image is larger than {maxSize}.', { maxSize }))
     try {
-      setSelected(await createImageBitmap(file))
+      setSelected({ file, bitmap: await createImageBitmap(file) })
     } catch {
       setProblem(t('This file isn’t an image we can read.'))
     }
@@ -83,7 +84,8 @@ export function AvatarPicker({ name, color, src, onPick, onRemove }: AvatarPicke
       </div>
       {selected && (
         <CropDialog
-          picture={selected}
+          picture={selected.bitmap}
+          file={selected.file}
           onClose={() => setSelected(null)}
           onCrop={(cropped) => {
             setSelected(null)

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { limits } from '@gatehouse/contracts'
+import { limits, type Square } from '@gatehouse/contracts'
 import { read } from '@gatehouse/database'
 import { Upload, type ActingCaller } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
@@ -9,10 +9,11 @@ import type { Deps, OperationContext } from '../../deps.ts'
 import { deleteFiles, tempUploadDir } from '../../uploads/upload-files.ts'
 import { changeSelf } from '../change-account.ts'
 
+type ReceivedImage = { path: string; crop?: Square }
 type UploadDeps = OperationContext & Pick<Deps, 'config' | 'images' | 'uploadStore'>
 
-/** Keeps an image of one's own until a profile claims it. Throws UploadStoreUnavailable. Contract: 3, uploads. */
-export async function uploadImage(deps: UploadDeps, { caller, path }: { caller: ActingCaller; path: string }) {
+/** Keeps an image of one's own, or a square of it, until a profile claims it. Throws UploadStoreUnavailable. Contract: 3, uploads. */
+export async function uploadImage(deps: UploadDeps, { caller, ...image }: ReceivedImage & { caller: ActingCaller }) {
   const { userId } = caller
   // The lock serializes the uploads of an account.
   const insert = (row: StoredImage) =>
@@ -20,7 +21,7 @@ export async function uploadImage(deps: UploadDeps, { caller, path }: { caller: 
       await refuseBeyondUnclaimed(em, { userId, size: row.size })
       await em.insert(Upload, row)
     })
-  const { filename, size, mimetype } = await storeImage(deps, { userId, path, insert })
+  const { filename, size, mimetype } = await storeImage(deps, { userId, ...image, insert })
   // The deletion of the account may have recorded the removal before the file was there.
   if ((await deps.orm.em.fork().count(Upload, { filename })) === 0) {
     await deps.uploadStore.remove(filename)
@@ -42,14 +43,14 @@ export async function refuseBeyondUnclaimed(em: EntityManager, { userId, size }:
 
 export type StoredImage = { filename: string; size: number; mimetype: string; userId: string; createdAt: Date }
 
-type NewImage = { userId: string; path: string; insert: (row: StoredImage) => Promise<void> }
+type NewImage = ReceivedImage & { userId: string; insert: (row: StoredImage) => Promise<void> }
 
 /** The row comes before the file's name: after a crash the cleanup finds both. Throws as `convert` and the store do. */
-export async function storeImage(deps: UploadDeps, { userId, path, insert }: NewImage): Promise<StoredImage> {
+export async function storeImage(deps: UploadDeps, { userId, insert, ...image }: NewImage): Promise<StoredImage> {
   const filename = `${deps.random.uuid()}.webp`
   const target = join(tempUploadDir(deps.config.uploadDir), filename)
   try {
-    const size = await deps.images.convert({ userId, path, target })
+    const size = await deps.images.convert({ userId, target, ...image })
     const row = { filename, size, mimetype: 'image/webp', userId, createdAt: new Date(deps.clock.now()) }
     await insert(row)
     await deps.uploadStore.put(filename, target).catch(async (error: unknown) => {

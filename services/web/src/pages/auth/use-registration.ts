@@ -34,7 +34,8 @@ export function useRegistration() {
           ...account,
           displayName: profile.displayName.trim() || null,
           avatarColor: profile.avatarColor,
-          avatar: image.blob,
+          avatar: image.picture?.blob ?? null,
+          crop: image.picture?.crop ?? null,
           inviteToken: invite.token || null,
         })
         showToast(

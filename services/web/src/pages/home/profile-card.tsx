@@ -140,7 +140,7 @@ function ProfileFields({ draft }: { draft: ProfileDraft }) {
             accept="image/*"
             choose={banner.src ? 'Change banner' : 'Choose banner'}
             onRemove={banner.src ? banner.onRemove : null}
-            onFile={banner.onPick}
+            onFile={(blob) => banner.onPick({ blob, crop: null })}
             hint={t('A wide image shown behind your avatar.')}
           />
         </div>

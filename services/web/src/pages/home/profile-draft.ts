@@ -4,7 +4,7 @@ import type { pictureFields, ProfileFieldName } from '@gatehouse/contracts/const
 import { useState } from 'react'
 import { changedFields } from '../../components/changed-fields.ts'
 import { useClient } from '../../hooks.ts'
-import { useImageFile, useKeptState } from '../../kept-state.ts'
+import { type Picture, useImageFile, useKeptState } from '../../kept-state.ts'
 
 function useProfilePicture(key: string, saved: string | null) {
   const client = useClient()
@@ -12,11 +12,12 @@ function useProfilePicture(key: string, saved: string | null) {
   const [removed, setRemoved] = useState(false)
   return {
     src: selected.src ?? (removed ? null : client.uploadUrl(saved)),
-    onPick: (blob: Blob) => (selected.onPick(blob), setRemoved(false)),
+    onPick: (picture: Picture) => (selected.onPick(picture), setRemoved(false)),
     onRemove: () => (selected.onRemove(), setRemoved(true)),
     /** The file name. Null: removed. Undefined: unchanged. */
     upload: async (signal: AbortSignal): Promise<string | null | undefined> => {
-      if (selected.blob) return (await client.upload(selected.blob, { signal })).filename
+      const { picture } = selected
+      if (picture) return (await client.upload(picture.blob, { signal, crop: picture.crop })).filename
       return removed && saved ? null : undefined
     },
   }
