@@ -21,7 +21,8 @@ describe('what other software does to the pages', function () {
   })
   after(() => resources.disposeAsync())
 
-  const openPage = (path: string, context = {}) => actions.openPage(browser, instance, { path, context })
+  const openPage = (path: string, context = {}, token?: string) =>
+    actions.openPage(browser, instance, { path, context, ...(token && { token }) })
   const openTranslated = (path: string) =>
     actions.openPage(browser, instance, { path, prepare: (context) => context.addInitScript(translatePage) })
   async function openProfile(username: string, init = () => {}) {
@@ -146,6 +147,24 @@ describe('what other software does to the pages', function () {
     expect(await readAvatar(readable.token)).to.deep.equal({ side: 512, ...cut })
     expect(await readAvatar(noisy.token)).to.deep.equal({ side: 100, ...cut })
     for (const { page } of [readable, noisy]) await page.context().close()
+  })
+
+  it('another address than the public one is named to admins, with what works only at that', async () => {
+    const reply = await answered(postJson(instance, '/api/auth/register', { username: 'elsewhere', password }))
+    const { token } = (await reply.json()) as { token: string }
+    await instance.runSql("update users set is_admin = true where username = 'elsewhere'")
+    const notice = (page: Page) => page.getByText('this instance is known as').allInnerTexts()
+    const here = `http://127.0.0.1:${instance.port}`
+    const elsewhere = await actions.openPage(browser, { ...instance, origin: here }, { path: '/admin', token })
+    const page = await openPage('/admin', {}, token)
+    for (const opened of [elsewhere, page]) await actions.waitForText(opened, 'Registrations per day')
+
+    expect(await notice(page)).to.deep.equal([])
+    expect(await notice(elsewhere)).to.deep.equal([
+      `You are at ${here}, but this instance is known as ${instance.origin} (PUBLIC_ORIGIN): ` +
+        'links of invites and recoveries lead there, and passkeys work only there.',
+    ])
+    await Promise.all([elsewhere.context().close(), page.context().close()])
   })
 
   it('a phone finds no field that it has to zoom in on', async () => {

@@ -128,6 +128,8 @@ export const auditReply = z.object({ entries: z.array(auditEntryReply), nextCurs
 /** Counts but `accounts` end at their bound. Contract: 5, Overview. */
 export const overviewReply = namedObject('Overview', {
   version: z.string(),
+  /** Where links lead and passkeys work. */
+  publicOrigin: z.string(),
   accounts: listUsersReply.pick({ total: true, totalIsEstimate: true }),
   /** Accounts with an open socket. */
   online: z.int(),

@@ -7,7 +7,7 @@ import { countUsers } from './list-users.ts'
 import { loadSettings } from './load-settings.ts'
 
 /** What an admin sees first. Each count ends at a bound. Contract: 5, Overview; Design: invariant 13. */
-export async function overview({ orm, clock }: Pick<Deps, 'orm' | 'clock'>) {
+export async function overview({ orm, clock, config }: Pick<Deps, 'orm' | 'clock' | 'config'>) {
   const now = clock.now()
   const firstDay = new Date(now - (now % dayMs) - (limits.overviewDays - 1) * dayMs)
   const [{ total, ...exactness }, settings, [counts], registrations] = await Promise.all([
@@ -24,7 +24,8 @@ export async function overview({ orm, clock }: Pick<Deps, 'orm' | 'clock'>) {
     hasInvited: invites > 0 || total > 1,
     hasSecondAdmin: admins > 1,
   }
-  return { version, accounts: { total, ...exactness }, ...others, registrations, firstSteps }
+  const { origin: publicOrigin } = config.publicAddress
+  return { version, publicOrigin, accounts: { total, ...exactness }, ...others, registrations, firstSteps }
 }
 
 type Counts = Record<'online' | 'waitingApprovals' | 'peersInTrouble' | 'ordersOverdue' | 'admins' | 'invites', number>

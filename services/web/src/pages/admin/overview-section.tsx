@@ -8,7 +8,7 @@ import { Card } from '../../components/card.tsx'
 import { QueryError } from '../../components/error-message.tsx'
 import { formatDay, formatNumber } from '../../components/format.ts'
 import { Icon } from '../../components/icon.tsx'
-import { Skeleton, StatusDot } from '../../components/status.tsx'
+import { Notice, Skeleton, StatusDot } from '../../components/status.tsx'
 import { useQuery } from '../../hooks.ts'
 import { t, type Text } from '../../language/language.ts'
 
@@ -22,6 +22,13 @@ export function OverviewSection() {
       {!query.data && query.loading && <Skeleton rows={2} of="card" />}
       {query.data && (
         <>
+          {query.data.publicOrigin !== location.origin && (
+            <Notice
+              tone="warning"
+              text="You are at {here}, but this instance is known as {origin} (PUBLIC_ORIGIN): links of invites and recoveries lead there, and passkeys work only there."
+              values={{ here: location.origin, origin: query.data.publicOrigin }}
+            />
+          )}
           <FirstSteps done={query.data.firstSteps} />
           <dl className="figures">
             {figuresOf(query.data).map(([label, value, href]) => (
