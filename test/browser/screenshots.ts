@@ -1,4 +1,5 @@
 // npm run screenshots [-- docs] [-- de.phone.dark ...]: every page of a living instance, in each language, width and theme or in those named, in .gatehouse/screenshots; with `docs` the pictures in docs/images too.
+// npm run screenshots -- firefox webkit: every page in the engines named, at the width of a laptop and of a phone.
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { answered } from '@gatehouse/test-kit'
@@ -6,6 +7,8 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import sharp from 'sharp'
 import { startRunEnvironment } from '../../libs/test-kit/src/run-environment.ts'
 import { dataFolder } from '../../tools/setup/project.js'
+import type { WebDriver } from '@gatehouse/test-kit/engines'
+import { openEnginePage } from './engine-page.ts'
 import type { Instance } from './start-instance.ts'
 
 const folder = join(dataFolder(), 'screenshots')
@@ -26,6 +29,8 @@ const accountPaths = [
   '/channels/@me',
   ...['profile', 'security', 'sessions', 'instances', 'data', 'leave'].map((part) => `/settings/${part}`),
 ]
+
+const engineWidths = [1366, 390]
 
 type Look = { theme: 'light' | 'dark'; width: number; height: number; language: string }
 
@@ -57,7 +62,9 @@ const pictures: Picture[] = [
 await using servers = await startRunEnvironment()
 Object.assign(process.env, servers.variables)
 const { launchChromium } = await import('@gatehouse/test-kit/browser')
+const { launchFirefox, launchWebKit } = await import('@gatehouse/test-kit/engines')
 const { postJson, startInstance } = await import('./start-instance.ts')
+const engines = { firefox: launchFirefox, webkit: launchWebKit }
 await using instance = await startInstance('chat')
 await using browser = await launchChromium()
 const tokens = await fill(instance)
@@ -67,6 +74,7 @@ await mkdir(folder, { recursive: true })
 const files: string[] = []
 const named = process.argv.slice(2).filter((word) => word !== 'docs')
 for (const look of looks) if (named.length === 0 || named.includes(nameOf(look))) await takeAll(browser, look)
+for (const [engine, launch] of Object.entries(engines)) if (named.includes(engine)) await takeInEngine(engine, launch)
 await writeFile(join(folder, 'index.html'), listPictures(files))
 if (process.argv.includes('docs')) for (const picture of pictures) await takePicture(browser, picture)
 for (const socket of sockets) socket.close()
@@ -140,13 +148,18 @@ async function show(page: Page, path: string): Promise<void> {
   await page.waitForLoadState('networkidle')
 }
 
+/** Where a picture of the page at `path` is. */
+function fileOf(path: string, look: string): string {
+  const place = path.replaceAll(/[^a-z]+/gi, '-').replaceAll(/^-|-$/g, '')
+  return `${place}.${look}.webp`
+}
+
 async function takeAll(browser: Browser, look: Look): Promise<void> {
   const context = await openContext(browser, look)
   const page = await context.newPage()
   const take = async (path: string) => {
     await show(page, path)
-    const place = path.replaceAll(/[^a-z]+/gi, '-').replaceAll(/^-|-$/g, '')
-    const file = `${place}.${nameOf(look)}.webp`
+    const file = fileOf(path, nameOf(look))
     await savePicture(await page.screenshot({ fullPage: true }), join(folder, file))
     files.push(file)
   }
@@ -154,10 +167,34 @@ async function takeAll(browser: Browser, look: Look): Promise<void> {
   await keepToken(page)
   for (const path of accountPaths) await take(path)
   await show(page, '/admin')
-  const sections = page.locator('nav.tabs a')
-  const hrefs = await sections.evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''))
-  for (const href of hrefs) await take(href)
+  for (const href of await page.evaluate(listSections)) await take(href)
   await context.close()
+}
+
+/** Of the administration. Runs in the page. */
+function listSections(): string[] {
+  return [...document.querySelectorAll('nav.tabs a')].map((link) => link.getAttribute('href') ?? '')
+}
+
+/** An engine takes pictures of its window alone, which is made as high as the page. */
+async function takeInEngine(engine: string, launch: () => Promise<WebDriver>): Promise<void> {
+  await using driver = await launch()
+  const page = openEnginePage(driver)
+  const take = async (path: string) => {
+    await page.goTo(instance.origin + path)
+    await page.waitUntilShown()
+    for (const width of engineWidths) {
+      const file = fileOf(path, `${engine}.${width}`)
+      await savePicture(await page.takePicture(width), join(folder, file))
+      files.push(file)
+    }
+  }
+  for (const path of publicPaths) await take(path)
+  await page.run((token) => localStorage.setItem('service_token', token), tokens[0] ?? '')
+  for (const path of accountPaths) await take(path)
+  await page.goTo(`${instance.origin}/admin`)
+  await page.waitUntilShown()
+  for (const href of await page.run(listSections)) await take(href)
 }
 
 async function takePicture(browser: Browser, { name, path, look, isPublic = false }: Picture): Promise<void> {

@@ -13,7 +13,7 @@ import { describeTimes } from './describe-times.ts'
 import { runTestFiles, type FileReport } from './run-test-files.ts'
 import { describeSelection, selectFiles, type Selection } from './select-files.ts'
 import { findUngiven } from './seen-refusals.ts'
-import { isSystemTest, lastFile, needsBrowser, orderFiles, readDurations, writeDurations } from './test-files.ts'
+import { isSystemTest, lastFile, listBrowserPrograms, orderFiles, readDurations, writeDurations } from './test-files.ts'
 
 /** Most files wait half of their time. */
 const parallelProcesses = 4
@@ -34,9 +34,9 @@ const selection = select()
 const { files, words } = selection
 console.log(describeSelection(selection))
 const ofOneTest = (['pgbouncer', 'nginx', 'caddy'] as const).filter((name) => files.includes(ownProgram[name]))
-const browser = needsBrowser(root, files)
-const ofBrowser = browser ? (['chromium-headless-shell'] as const) : []
-await ensurePrograms(['nats-server', 'redis-server', 'python3', ...ofOneTest, ...ofBrowser])
+const ofBrowsers = listBrowserPrograms(root, files)
+const browser = ofBrowsers.includes('chromium-headless-shell')
+await ensurePrograms(['nats-server', 'redis-server', 'python3', ...ofOneTest, ...ofBrowsers])
 if (files.some((file) => file.startsWith('test/'))) await ensureWebBuilt()
 if (files.some((file) => /^(test|deploy|bench)\//.test(file))) await ensureProgramsBuilt()
 

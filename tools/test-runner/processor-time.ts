@@ -5,6 +5,8 @@ const kinds: readonly (readonly [kind: string, command: RegExp])[] = [
   ['the run itself', /\/test-runner\/(?:main|grown-databases)\.ts/],
   ['test processes', /\/mocha-process\.ts\b/],
   ['Chromium', /chrom/],
+  ['Firefox', /firefox/],
+  ['WebKit', /WebKit|MiniBrowser|Xvfb/],
   ['hashing', /\/hashing-process[.-]/],
   ['initdb', /\/initdb |\/postgres"? --(?:boot|single|check)/],
   ['PostgreSQL', /\/postgres |^postgres: /],
@@ -17,7 +19,7 @@ const kinds: readonly (readonly [kind: string, command: RegExp])[] = [
   ['watchdogs', /\/watchdog-process[.-]/],
 ]
 /** Their children are of the same kind. */
-const families = new Set(['Chromium', 'initdb', 'PostgreSQL'])
+const families = new Set(['Chromium', 'Firefox', 'WebKit', 'initdb', 'PostgreSQL'])
 
 const intervalMs = 500
 const ticksPerSecond = 100

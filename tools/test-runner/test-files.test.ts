@@ -3,7 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { root } from '../setup/project.js'
-import { lastFile, listTestFiles, needsBrowser, orderFiles, readDurations, writeDurations } from './test-files.ts'
+import {
+  lastFile,
+  listBrowserPrograms,
+  listTestFiles,
+  orderFiles,
+  readDurations,
+  writeDurations,
+} from './test-files.ts'
 
 describe('the plan of a run', () => {
   it('begins with what took longest, or else with the whole system', () => {
@@ -23,9 +30,11 @@ describe('the plan of a run', () => {
     expect(listTestFiles(root)).to.include(lastFile)
   })
 
-  it('has a browser where a file asks for one', () => {
-    expect(needsBrowser(root, [lastFile])).to.equal(false)
-    expect(needsBrowser(root, listTestFiles(root))).to.equal(true)
+  it('has the browsers that a file starts, and no other', () => {
+    expect(listBrowserPrograms(root, [lastFile])).to.deep.equal([])
+    expect(listBrowserPrograms(root, ['test/browser/accounts.test.ts'])).to.deep.equal(['chromium-headless-shell'])
+    const others = ['firefox-esr', 'webkit2gtk-driver', 'xvfb']
+    expect(listBrowserPrograms(root, ['test/browser/engines.test.ts'])).to.deep.equal(others)
   })
 
   it('knows the durations of earlier runs', async () => {

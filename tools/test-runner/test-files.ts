@@ -13,8 +13,17 @@ export function listTestFiles(root: string): string[] {
   return globSync('*/**/*.test.{ts,tsx}', { cwd: root, exclude }).sort()
 }
 
-export function needsBrowser(root: string, files: readonly string[]): boolean {
-  return files.some((file) => /\blaunchChromium\b/.test(readFileSync(join(root, file), 'utf8')))
+/** The programs behind each function that starts a browser. */
+const browserPrograms = {
+  launchChromium: ['chromium-headless-shell'],
+  launchFirefox: ['firefox-esr'],
+  launchWebKit: ['webkit2gtk-driver', 'xvfb'],
+} as const
+
+/** Those of the browsers that these files start. */
+export function listBrowserPrograms(root: string, files: readonly string[]) {
+  const names = files.flatMap((file) => readFileSync(join(root, file), 'utf8').match(/\blaunch[A-Z]\w+/g) ?? [])
+  return Object.entries(browserPrograms).flatMap(([name, programs]) => (names.includes(name) ? programs : []))
 }
 
 /** Until it has run. */

@@ -12,9 +12,16 @@ export const programs = {
   haproxy: 'HAPROXY_BIN',
   python3: 'PYTHON_BIN',
   'chromium-headless-shell': 'CHROMIUM_BIN',
+  'firefox-esr': 'FIREFOX_BIN',
+  'webkit2gtk-driver': 'WEBKIT_DRIVER_BIN',
+  xvfb: 'XVFB_BIN',
 }
-const browsers = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome']
-const otherNames = { 'chromium-headless-shell': browsers }
+const otherNames = {
+  'chromium-headless-shell': ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'],
+  'firefox-esr': ['firefox'],
+  'webkit2gtk-driver': ['WebKitWebDriver'],
+  xvfb: ['Xvfb'],
+}
 
 // Debian installs servers here; the PATH of a user who is not root often lacks these folders.
 const systemFolders = ['/usr/local/sbin', '/usr/sbin', '/sbin']

@@ -9,7 +9,7 @@ import { requireProgram, type programs } from './find-program.js'
 import { ManagedProcess, type ProcessOptions } from './managed-process.ts'
 import { createScratchFolder, removeFolder } from './watchdog.ts'
 
-export type Command = { file: string; args: string[]; uid?: number; gid?: number }
+export type Command = { file: string; args: string[]; uid?: number; gid?: number; env?: NodeJS.ProcessEnv }
 
 type ServerProgram = Pick<
   ProcessOptions,
@@ -98,11 +98,13 @@ type ConfiguredServer = Pick<ServerProgram, 'url' | 'isReady' | 'port'> & {
   /** The content of `configFile`. */
   config: (port: number, folder: string) => string
   args: (port: number, folder: string, configFile: string) => string[]
+  /** Beside the variables of this process. */
+  env?: (folder: string) => Record<string, string>
 }
 
 /** A program of the system, whose configuration is written at each start. */
 export async function startConfiguredServer(server: ConfiguredServer): Promise<LocalServer> {
-  const { program: name, folder: kept, config, args, url, isReady, port } = server
+  const { program: name, folder: kept, config, args, env, url, isReady, port } = server
   const file = requireProgram(name)
   await using opening = new AsyncDisposableStack()
   const folder = kept ?? opening.adopt(await createScratchFolder(name), removeFolder)
@@ -110,7 +112,7 @@ export async function startConfiguredServer(server: ConfiguredServer): Promise<L
   const configFile = join(folder, 'server.conf')
   const command = (port: number) => {
     writeFileSync(configFile, config(port, folder))
-    return { file, args: args(port, folder, configFile) }
+    return { file, args: args(port, folder, configFile), env: { ...process.env, ...env?.(folder) } }
   }
   const signals = { stopSignal: 'SIGTERM', discardSignal: kept === undefined ? 'SIGKILL' : 'SIGTERM' } as const
   return await startServer({ name, folder, command, url, isReady, port, ...signals, resources: opening.move() })

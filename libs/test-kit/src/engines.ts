@@ -1,0 +1,3 @@
+export { launchFirefox } from './firefox.ts'
+export { launchWebKit } from './webkit.ts'
+export type { WebDriver } from './web-driver.ts'

@@ -1,0 +1,121 @@
+import { eventually } from '@gatehouse/test-kit'
+import type { WebDriver } from '@gatehouse/test-kit/engines'
+
+type Place = {
+  /** A row of a list, by a text of it. */
+  row?: string
+}
+
+const buttons = 'button, a[href], summary, label, [type=radio], [type=checkbox]'
+const fields = 'input, select, textarea'
+
+/** What the journeys do in a browser. Each act waits until it can be done. */
+export type EnginePage = ReturnType<typeof openEnginePage>
+
+export function openEnginePage(browser: WebDriver) {
+  /** Runs it in the page. */
+  const run = <A extends unknown[], R>(work: (...args: A) => R, ...args: A) =>
+    browser.send('execute', { script: `return (${String(work)})(...arguments)`, args }) as Promise<R>
+
+  const wait = async <T>(what: string, check: () => Promise<T>) => {
+    try {
+      return await eventually(what, check)
+    } catch (cause) {
+      throw new Error(`${what} is missing: ${await run(readText, null)}`, { cause })
+    }
+  }
+
+  const act = (what: string, selector: string, place: Place & { name: string; option?: string }, ...acts: Act[]) =>
+    wait(what, async () => {
+      const element = (await run(findElement, { selector, ...place })) as unknown as Record<string, string> | null
+      const [id] = Object.values(element ?? {})
+      if (!id) return false
+      for (const { command, text } of acts) await browser.send(command, { id, ...(text !== undefined && { text }) })
+      return true
+    })
+
+  /** Of the page, without the window's frame. */
+  const resize = async (width: number, height: number) => {
+    const frame = await run(() => window.outerHeight - window.innerHeight)
+    await browser.send('resize', { width, height: height + frame })
+    const size = () => run(() => [window.innerWidth, window.innerHeight])
+    await wait(`${width} × ${height}`, async () => String(await size()) === String([width, height]))
+  }
+
+  return {
+    run,
+    goTo: (url: string) => browser.send('navigate', { url }),
+
+    /** Clicks a button, a link or the label of a choice. */
+    click: (name: string, place: Place = {}) =>
+      act(`a click on “${name}”`, buttons, { name, ...place }, { command: 'click' }),
+
+    /** Types into the field with this label, optional or not, in place of what it has. */
+    fill: (name: string, text: string) =>
+      act(`a field “${name}”`, fields, { name }, { command: 'clear' }, { command: 'type', text }),
+
+    /** Adds to the field what is typed, for a file input its path. */
+    type: (name: string, text: string) => act(`a field “${name}”`, fields, { name }, { command: 'type', text }),
+
+    /** Chooses an option of a list. */
+    choose: (name: string, option: string) =>
+      act(`“${option}” of “${name}”`, 'select', { name, option }, { command: 'click' }),
+
+    /** Waits until the text is on the page, or in the row. */
+    see: (text: string, { row }: Place = {}) =>
+      wait(`“${text}”`, async () => (await run(readText, row ?? null)).includes(text)),
+
+    /** Waits for an element, and gives its value or text. */
+    read: (selector: string) => wait(`a text at ${selector}`, () => run(readElement, selector)),
+
+    /** Waits until nothing of the page is on its way any more. */
+    waitUntilShown: () => wait('the whole page', () => run(isShown)),
+
+    /** Gives a PNG of the whole page in this width. WebKit may type no more afterwards. */
+    takePicture: async (width: number) => {
+      await resize(width, 768)
+      await resize(width, await run(() => document.documentElement.scrollHeight))
+      return Buffer.from((await browser.send('screenshot', { full: false })) as string, 'base64')
+    },
+  }
+}
+
+type Act = { command: 'click' | 'clear' | 'type'; text?: string }
+
+type Search = Place & { selector: string; name: string; option?: string }
+
+/** Runs in the page, as a whole. The first visible element with the name, or of it the option with that text. */
+function findElement({ selector, name, row, option }: Search): Element | null {
+  const isNamed = (element: Element) => {
+    const labels = [...((element as HTMLInputElement).labels ?? [])].map((label) => label.innerText)
+    const texts = [element.getAttribute('aria-label'), ...labels, (element as HTMLElement).innerText]
+    return texts.some((text) => text?.replace(/\s+/g, ' ').replace(' (optional)', '').trim() === name)
+  }
+  const root = [...document.querySelectorAll('dialog[open]')].at(-1) ?? document
+  const rows = [...root.querySelectorAll<HTMLElement>('li')]
+  const place = row === undefined ? root : rows.find((item) => item.innerText.includes(row))
+  const isUsable = (element: Element) =>
+    element.checkVisibility() && !element.matches(':disabled, [aria-disabled=true]')
+  const found = [...(place?.querySelectorAll(selector) ?? [])].find((each) => isUsable(each) && isNamed(each))
+  if (option === undefined) return found ?? null
+  return [...((found as HTMLSelectElement | undefined)?.options ?? [])].find(({ text }) => text === option) ?? null
+}
+
+/** Runs in the page, as a whole. */
+function readText(row: string | null): string {
+  const rows = [...document.querySelectorAll('li')].map((item) => item.innerText)
+  const text = row === null ? document.body.innerText : rows.find((item) => item.includes(row))
+  return text?.replaceAll(/\s+/g, ' ') ?? ''
+}
+
+/** Runs in the page, as a whole. */
+function readElement(selector: string): string | null {
+  const element = document.querySelector<HTMLElement>(selector)
+  return (element as HTMLInputElement | null)?.value ?? element?.innerText.trim() ?? null
+}
+
+/** Runs in the page, as a whole. */
+function isShown(): boolean {
+  const isLoaded = [...document.images].every((image) => image.complete)
+  return isLoaded && document.querySelector('h1') !== null && document.querySelector('.skeleton') === null
+}

@@ -1,0 +1,268 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { answered, appCode } from '@gatehouse/test-kit'
+import { launchFirefox, launchWebKit } from '@gatehouse/test-kit/engines'
+import { expect } from 'chai'
+import sharp from 'sharp'
+import { openEnginePage, type EnginePage } from './engine-page.ts'
+import { postJson, startPair, type Instance } from './start-instance.ts'
+
+const admin = { username: 'admin', password: 'a long password' }
+const password = 'a long password'
+const newPassword = 'an even longer one'
+
+/** `date` is what a person types into a date field for 1 March 2024. */
+const engines = [
+  { name: 'Firefox', launch: launchFirefox, date: '2024-03-01' },
+  { name: 'Safari', launch: launchWebKit, date: '03/01/2024' },
+]
+
+const hostOf = ({ origin }: Instance) => new URL(origin).host
+
+describe('journeys in other engines than Chromium', function () {
+  this.timeout(120_000)
+  const resources = new AsyncDisposableStack()
+  let home: Instance
+  let remote: Instance
+  let picture: string
+  const tokens = new Map<Instance, string>()
+
+  before(async () => {
+    ;[home, remote] = await startPair(resources, ['home', 'remote'])
+    for (const instance of [home, remote]) {
+      const reply = await answered(postJson(instance, '/api/auth/register', admin))
+      tokens.set(instance, ((await reply.json()) as { token: string }).token)
+    }
+    const folder = await mkdtemp(join(tmpdir(), 'gatehouse-picture-'))
+    resources.defer(() => rm(folder, { recursive: true }))
+    picture = join(folder, 'picture.png')
+    const square = { width: 64, height: 64, channels: 3, background: 'teal' } as const
+    await writeFile(picture, await sharp({ create: square }).png().toBuffer())
+  })
+
+  after(() => resources.disposeAsync())
+
+  for (const { name, launch, date } of engines) {
+    describe(name, () => {
+      const own = new AsyncDisposableStack()
+      const ada = `${name.toLowerCase()}_ada`
+      const bob = `${name.toLowerCase()}_bob`
+      let page: EnginePage
+      let secret: string
+
+      before(async () => {
+        page = openEnginePage(own.use(await launch()))
+      })
+
+      after(() => own.disposeAsync())
+
+      const logIn = async (username: string, path: string, given = password) => {
+        await page.goTo(`${home.origin}/login?redirect=${path}`)
+        await page.fill('Username', username)
+        await page.fill('Password', given)
+        await page.click('Log in')
+      }
+
+      const logOut = async () => {
+        await page.click('Your account')
+        await page.click('Log out')
+        await page.see('Forgot your password?')
+      }
+
+      it('registers in two steps, with a picture', async () => {
+        await page.goTo(`${home.origin}/register`)
+        await page.fill('Username', ada)
+        await page.see(`${ada} is available.`)
+        await page.fill('Password', password)
+        await page.fill('Confirm password', password)
+        await page.click('Continue')
+        await page.fill('Display name', 'Ada Lovelace')
+        await page.click('coral')
+        await page.type('Avatar', picture)
+        await page.click('Use this image')
+        await page.click('Create account')
+
+        await page.see('Connected instances')
+        await page.see('Ada Lovelace')
+        expect(await page.run(() => document.querySelector('.profile .avatar img')?.getAttribute('src'))).to.contain(
+          '/api/uploads/',
+        )
+      })
+
+      it('changes the password, which ends the other sessions, and shows when', async () => {
+        const other = await answered(postJson(home, '/api/auth/login', { username: ada, password }))
+        const { token } = (await other.json()) as { token: string }
+        await page.click('Settings')
+        await page.click('Security')
+        await page.fill('Current password', 'not the password')
+        await page.fill('New password', newPassword)
+        await page.fill('Confirm new password', newPassword)
+        await page.click('Change password')
+        await page.see('Incorrect password')
+        await page.fill('Current password', password)
+        await page.click('Change password')
+
+        await page.see('Password changed. You’re logged out everywhere else.')
+        await page.see('Last changed, or all sessions ended:')
+        const headers = { authorization: `Bearer ${token}` }
+        const answer = await fetch(`http://127.0.0.1:${home.port}/api/users/@me`, { headers })
+        expect(answer.status).to.equal(401)
+      })
+
+      it('lists where the account is open, and ends the other sessions', async () => {
+        await page.click('Sessions')
+        await page.see(`${name} · Linux`, { row: 'This tab' })
+        await page.click('Log out everywhere else')
+        await page.fill('Your password', newPassword)
+        await page.click('Log out everywhere else')
+
+        await page.see('You’re logged out everywhere else.')
+        await page.see('Login history')
+      })
+
+      it('turns on a second factor, and logs in with a code', async () => {
+        await page.click('Security')
+        await page.click('Turn on two-factor')
+        await page.fill('Your password', newPassword)
+        await page.click('Continue')
+        secret = (await page.read('[data-testid=second-factor-key]')).replaceAll(' ', '')
+        await page.fill('Authentication code', appCode(secret, Date.now()))
+        await page.click('Turn on')
+        await page.see('Your recovery codes')
+        await page.click('I’ve saved them')
+        await page.see('Turn off two-factor')
+        await logOut()
+
+        await logIn(ada, '/channels/@me', newPassword)
+        await page.see('Enter your authentication code to finish logging in.')
+        await page.type('Authentication code', appCode(secret, Date.now(), 1))
+        await page.click('Log in')
+
+        await page.see('Connected instances')
+        await logOut()
+      })
+
+      it('makes two instances peers', async () => {
+        await page.goTo(`${remote.origin}/login?redirect=/admin/federation`)
+        await page.fill('Username', admin.username)
+        await page.fill('Password', admin.password)
+        await page.click('Log in')
+        await page.see('No peers yet.')
+        await logIn(admin.username, '/admin/federation')
+        await page.fill('Instance address', remote.origin)
+        await page.click('Send request')
+        await page.see('waiting for approval', { row: remote.host })
+        await page.goTo(`${remote.origin}/admin/federation`)
+        await page.click(`Approve ${hostOf(home)}`)
+        await page.see('active', { row: home.host })
+
+        await page.goTo(`${home.origin}/admin/federation`)
+        await page.see('active', { row: remote.host })
+      })
+
+      it('makes an invite, changes it, and revokes it', async () => {
+        await page.click('Invites')
+        await page.click('New invite')
+        await page.fill('Name', `${name} evening`)
+        await page.click('Create invite')
+        expect(await page.read(`[aria-label="Link of ${name} evening"]`)).to.include(`${home.origin}/register?invite=`)
+        await page.click(`Actions for ${name} evening`)
+        await page.click(`Edit ${name} evening`)
+        await page.fill('Name', `${name} night`)
+        await page.click('Save')
+        await page.see('expires in 7 days', { row: `${name} night` })
+
+        await page.click(`Actions for ${name} night`)
+        await page.click(`Revoke ${name} night`)
+        await page.click('Revoke')
+
+        await page.see(`${name} night revoked.`)
+      })
+
+      it('finds a user by name and by day, suspends the account and resets its password', async () => {
+        await answered(postJson(home, '/api/auth/register', { username: bob, password }))
+        await home.runSql("update users set created_at = '2024-03-01 12:00Z' where username = ?", [bob])
+        await page.click('Users')
+        await page.fill('Search', name.toLowerCase())
+        await page.see('2 accounts')
+        await page.choose('Sort by', 'Oldest first')
+        await page.type('Joined on or before', date)
+        await page.see('1 account')
+        expect(await page.run(() => location.search)).to.include('joinedBefore=2024-03-01')
+        await page.click(`Actions for ${bob}`)
+        await page.click(`Suspend ${bob}`)
+        await page.fill('Reason', 'too loud')
+        await page.click('Suspend')
+        await page.see('Suspended', { row: bob })
+
+        await page.click(`${name[0]} ${bob} @${bob}`)
+        await page.see('Reason: too loud')
+        await page.click(`Actions for ${bob}`)
+        await page.click(`Unsuspend ${bob}`)
+        await page.see('Reason: too loud')
+        await page.click('Unsuspend')
+        await page.see(`${bob} can log in again.`)
+        await page.click(`Actions for ${bob}`)
+        await page.click(`Temporary password for ${bob}`)
+        await page.click('Reset password')
+        const temporary = await page.read('[data-testid=temporary-password]')
+        await page.click('I’ve saved it')
+        await answered(postJson(home, '/api/auth/login', { username: bob, password: temporary }))
+      })
+
+      it('deletes a user, and lists what was done by day', async () => {
+        await page.click(`Actions for ${bob}`)
+        await page.click(`Delete ${bob}`)
+        await page.click('Delete permanently')
+        await page.see(`${bob} deleted.`)
+        await page.click('Audit log')
+        await page.see('deleted the user')
+
+        await page.type('To', date)
+
+        await page.see('No entries found.')
+        await logOut()
+      })
+
+      it('connects an instance, and deletes the account with the identity there', async () => {
+        await logIn(ada, '/settings/instances', newPassword)
+        await page.type('Authentication code', appCode(secret, Date.now(), 1))
+        await page.click('Log in')
+        await page.click('Connect')
+        await page.fill('Instance address', remote.origin)
+        await page.fill('Your password', newPassword)
+        await page.click('Connect')
+        await page.see('Connected to')
+        await page.see('Separate password', { row: remote.host })
+        await page.click('Delete account')
+        await page.click('Delete account')
+        await page.fill('Your username', ada)
+        await page.fill('Your password', newPassword)
+        await page.click('Delete permanently')
+
+        await page.see('Your account has been deleted.')
+        await page.see('Deleted.', { row: remote.host })
+      })
+
+      it('revokes a peer on both sides, and forgets it', async () => {
+        await logIn(admin.username, '/admin/federation')
+        await page.see('active', { row: remote.host })
+        for (const [instance, peer] of [
+          [home, remote],
+          [remote, home],
+        ] as const) {
+          await page.goTo(`${instance.origin}/admin/federation`)
+          await page.click(`Actions for ${hostOf(peer)}`)
+          await page.click(`Revoke ${hostOf(peer)}`)
+          await page.click('Revoke')
+          await page.see('revoked', { row: peer.host })
+          await page.click(`Actions for ${hostOf(peer)}`)
+          await page.click(`Remove ${hostOf(peer)} from the list`)
+          await page.click('Remove from list')
+          await page.see('No peers yet.')
+        }
+      })
+    })
+  }
+})
