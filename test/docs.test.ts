@@ -89,7 +89,7 @@ const notHere: [command: RegExp, reason: string][] = [
   [/^journalctl /, 'a service of systemd'],
   [/^install -d .* -o 10001/, 'root makes a folder for the user of the containers'],
   [/^(skopeo|npm publish|helm push|git tag)/, 'credentials of a registry'],
-  [/^docker compose|^npm run test:containers$/, 'Docker: npm run test:containers runs them'],
+  [/^docker (compose|build) |^npm run test:containers$/, 'Docker: npm run test:containers runs them'],
   [/^npm run format$/, 'it would write to this clone'],
 ]
 
