@@ -273,7 +273,7 @@ const cases: DialogCase[] = [
   {
     component: 'RevokePeerDialog',
     ...inMenuOfPeer('b.example'),
-    opener: 'Revoke b.example',
+    opener: 'End peering with b.example',
     first: 'Cancel',
     takesText: false,
   },

@@ -254,8 +254,8 @@ describe('journeys in other engines than Chromium', function () {
         ] as const) {
           await page.goTo(`${instance.origin}/admin/federation`)
           await page.click(`Actions for ${hostOf(peer)}`)
-          await page.click(`Revoke ${hostOf(peer)}`)
-          await page.click('Revoke')
+          await page.click(`End peering with ${hostOf(peer)}`)
+          await page.click('End peering')
           await page.see('revoked', { row: peer.host })
           await page.click(`Actions for ${hostOf(peer)}`)
           await page.click(`Remove ${hostOf(peer)} from the list`)

@@ -187,8 +187,8 @@ describe('federation in the browser', function () {
 
   it('revokes a peer, and forgets it', async () => {
     await page.goto(`${home.origin}/admin/federation`)
-    await actions.clickInMenu(page, remote.host, `Revoke ${remote.host}`)
-    await actions.clickInDialog(page, 'Revoke')
+    await actions.clickInMenu(page, remote.host, `End peering with ${remote.host}`)
+    await actions.clickInDialog(page, 'End peering')
     await peerState(page, remote).getByText('revoked', { exact: true }).waitFor()
 
     await actions.clickInMenu(page, remote.host, `Remove ${remote.host} from the list`)

@@ -26,9 +26,9 @@ const ResetDialog = askBefore<Peer>({
 
 const RevokePeerDialog = askBefore<Peer>({
   dialog: 'RevokePeerDialog',
-  title: 'Revoke {name}',
+  title: 'End peering with {name}',
   text: 'The two instances stop accepting requests from each other. Accounts don’t change.',
-  submit: 'Revoke',
+  submit: 'End peering',
   dangerous: true,
   act: (client, { id }) => client.call('revokePeer', { params: { id } }),
   done: '{host} is no longer a peer.',
@@ -75,7 +75,7 @@ export function PeerRow({ peer, onChanged }: { peer: Peer; onChanged: () => void
       />
     ),
     reset: item('Reset', 'Reset peering with {name}', ResetDialog),
-    revoke: item('Revoke', 'Revoke {name}', RevokePeerDialog, { dangerous: true }),
+    revoke: item('End peering', 'End peering with {name}', RevokePeerDialog, { dangerous: true }),
     forget: item('Remove from list', 'Remove {name} from the list', ForgetDialog),
   }
   return (
