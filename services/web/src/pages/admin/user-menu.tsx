@@ -234,7 +234,9 @@ function RecoveryLinkDialog({ row: { id }, name: username, onClose }: UserDialog
         text="Anyone with this link can take over the account. Share it only through a channel you trust."
       />
       <LinkField url={link.url} name="recovery-link" label={title} copyLabel={t('Copy reset link')} takesFocus />
-      <p className="small muted">{t('Works once. Expires {time}.', { time: formatDateTime(link.expiresAt) })}</p>
+      <p className="small muted">
+        {t('Works once. Expires {time}, or when you change your password.', { time: formatDateTime(link.expiresAt) })}
+      </p>
     </Dialog>
   )
   return (
