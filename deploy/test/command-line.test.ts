@@ -69,7 +69,7 @@ describe('the command line beside an embedded instance', function () {
     expect(refused.errors).to.match(/^This deletes the user carl .*--yes to confirm\n$/)
     expect([stillThere.code, wrongMode.code, deleted.code, gone.code]).to.deep.equal([0, 3, 0, 4])
     expect(wrongMode.errors).to.include('mode must be soft or full')
-    expect(deleted.output).to.include('other instances that are asked to delete it: 0')
+    expect(deleted.output).to.include('other instances asked to delete the account: 0')
   })
 
   it('says with its exit code and one line what stands against a command', async () => {

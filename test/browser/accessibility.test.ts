@@ -107,9 +107,9 @@ describe('accessibility of every page', function () {
     await actions.waitForText(page, 'Verbundene Instanzen')
     expect(await page.title()).to.equal('Start · Gatehouse')
     await page.goto(`${instance.origin}/admin/federation`)
-    await page.getByLabel('Adresse einer Instanz').fill(instance.origin)
+    await page.getByLabel('Adresse der Instanz').fill(instance.origin)
     await page.getByRole('button', { name: 'Anfrage senden' }).click()
-    await actions.waitForText(page, 'Das ist die Adresse dieser Instanz selbst')
+    await actions.waitForText(page, 'Das ist diese Instanz.')
     await page.goto(instance.origin)
 
     await page.getByLabel('Sprache').selectOption('en')

@@ -153,11 +153,11 @@ describe('journeys of an admin in the browser', function () {
 
   it('makes a user an admin, and takes the role back', async () => {
     await admin.goto(`${instance.origin}/admin/users`)
-    await actions.clickInMenu(admin, 'bert', 'Make bert an admin')
+    await actions.clickInMenu(admin, 'bert', 'Make admin: bert')
     await actions.clickInDialog(admin, 'Make admin')
     await row('@bert').getByText('Admin', { exact: true }).waitFor()
 
-    await actions.clickInMenu(admin, 'bert', 'Remove bert as admin')
+    await actions.clickInMenu(admin, 'bert', 'Remove as admin: bert')
     await actions.clickInDialog(admin, 'Remove as admin')
 
     await row('@bert').getByText('Admin', { exact: true }).waitFor({ state: 'detached' })

@@ -32,12 +32,12 @@ describe('the administration in the browser', function () {
     await actions.waitForText(visitor, 'You need an invite to create an account.')
 
     await visitor.goto(await createInvite(admin, instance, 'Open evening'))
-    await actions.waitForText(visitor, 'You are invited: Open evening')
+    await actions.waitForText(visitor, 'Your invite: Open evening')
     await actions.register(visitor, guest)
 
     await admin.reload()
     await actions.click(admin, 'Inactive')
-    await actions.clickInMenu(admin, 'Open evening', 'People who used Open evening')
+    await actions.clickInMenu(admin, 'Open evening', 'Used by: Open evening')
     await admin.getByRole('dialog').getByText('guest').waitFor()
     await visitor.context().close()
   })
@@ -117,7 +117,7 @@ describe('the administration in the browser', function () {
 
     await admin.reload()
     await actions.waitForText(admin, 'Active now')
-    await actions.clickInMenu(admin, 'guest', 'Log out guest everywhere')
+    await actions.clickInMenu(admin, 'guest', 'Log out everywhere: guest')
     await actions.clickInDialog(admin, 'Log out everywhere')
     await actions.waitForText(admin, 'guest is logged out everywhere.')
     await actions.waitForText(admin, 'logged user guest out everywhere')

@@ -166,7 +166,7 @@ const cases: DialogCase[] = [
     first: 'Your username',
     takesText: true,
   },
-  { component: 'RoleDialog', ...inMenuOf('bert'), opener: 'Make bert an admin', first: 'Cancel', takesText: false },
+  { component: 'RoleDialog', ...inMenuOf('bert'), opener: 'Make admin: bert', first: 'Cancel', takesText: false },
   {
     component: 'RecoveryLinkDialog',
     ...inMenuOf('bert'),
@@ -206,7 +206,7 @@ const cases: DialogCase[] = [
   {
     component: 'EndUserSessionsDialog',
     ...inMenuOf('bert'),
-    opener: 'Log out bert everywhere',
+    opener: 'Log out everywhere: bert',
     first: 'Cancel',
     takesText: false,
   },
@@ -220,14 +220,14 @@ const cases: DialogCase[] = [
   {
     component: 'BulkSuspendDialog',
     ...inMenuOfInvite('Friends'),
-    opener: 'Suspend everyone who used Friends',
+    opener: 'Suspend everyone who used it: Friends',
     first: 'Reason',
     takesText: true,
   },
   {
     component: 'BulkSuspendOutcome',
     ...inMenuOfInvite('Friends'),
-    opener: 'Suspend everyone who used Friends',
+    opener: 'Suspend everyone who used it: Friends',
     first: 'Done',
     takesText: false,
     open: (page) => page.keyboard.press('Enter'),
@@ -252,7 +252,7 @@ const cases: DialogCase[] = [
   {
     component: 'RedemptionsDialog',
     ...inMenuOfInvite('Friends'),
-    opener: 'People who used Friends',
+    opener: 'Used by: Friends',
     first: 'Done',
     takesText: false,
   },
@@ -266,7 +266,7 @@ const cases: DialogCase[] = [
   {
     component: 'RotationDialog',
     ...inMenuOfPeer('b.example'),
-    opener: 'Secret for b.example',
+    opener: 'Rotate secret for b.example',
     first: 'Rotate every (days)',
     takesText: true,
   },
@@ -287,7 +287,7 @@ const cases: DialogCase[] = [
   {
     component: 'ForgetDialog',
     ...inMenuOfPeer(farPeer),
-    opener: `Remove ${farPeer} from the list`,
+    opener: `Remove from list: ${farPeer}`,
     first: 'Cancel',
     takesText: false,
   },

@@ -258,7 +258,7 @@ describe('journeys in other engines than Chromium', function () {
           await page.click('End peering')
           await page.see('revoked', { row: peer.host })
           await page.click(`Actions for ${hostOf(peer)}`)
-          await page.click(`Remove ${hostOf(peer)} from the list`)
+          await page.click(`Remove from list: ${hostOf(peer)}`)
           await page.click('Remove from list')
           await page.see('No peers yet.')
         }

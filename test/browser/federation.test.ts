@@ -160,11 +160,11 @@ describe('federation in the browser', function () {
   })
 
   it('rotates the secret of a peer, and sets how often', async () => {
-    await actions.clickInMenu(page, remote.host, `Secret for ${remote.host}`)
+    await actions.clickInMenu(page, remote.host, `Rotate secret for ${remote.host}`)
     await actions.clickInDialog(page, 'Rotate now')
     await actions.waitForText(page, 'Secret rotated.')
 
-    await actions.clickInMenu(page, remote.host, `Secret for ${remote.host}`)
+    await actions.clickInMenu(page, remote.host, `Rotate secret for ${remote.host}`)
     await actions.fillField(page, 'Rotate every (days)', '366')
     await actions.waitForText(page, 'Enter a number from 1 to 365.')
     await actions.fillField(page, 'Rotate every (days)', '30')
@@ -191,7 +191,7 @@ describe('federation in the browser', function () {
     await actions.clickInDialog(page, 'End peering')
     await peerState(page, remote).getByText('revoked', { exact: true }).waitFor()
 
-    await actions.clickInMenu(page, remote.host, `Remove ${remote.host} from the list`)
+    await actions.clickInMenu(page, remote.host, `Remove from list: ${remote.host}`)
     await actions.clickInDialog(page, 'Remove from list')
 
     await actions.waitForText(page, /removed from the list\./)

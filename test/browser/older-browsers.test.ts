@@ -72,7 +72,7 @@ describe('older browsers', function () {
     await actions.click(page, 'New invite')
     await actions.fillField(page, 'Name', 'Old friends')
     await actions.clickInDialog(page, 'Create invite')
-    await actions.clickInMenu(page, 'Old friends', 'People who used Old friends')
+    await actions.clickInMenu(page, 'Old friends', 'Used by: Old friends')
     await actions.clickInDialog(page, 'Done')
     for (const path of ['/admin/users', '/admin/federation', '/admin/audit', '/admin/settings', '/settings/security']) {
       await page.goto(instance.origin + path)

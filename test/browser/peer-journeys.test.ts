@@ -58,7 +58,7 @@ describe('peers in the browser', function () {
       [askingPage, asked],
       [askedPage, asking],
     ] as const) {
-      await actions.clickInMenu(page, peer.host, `Remove ${peer.host} from the list`)
+      await actions.clickInMenu(page, peer.host, `Remove from list: ${peer.host}`)
       await actions.clickInDialog(page, 'Remove from list')
       await row(page, peer).waitFor({ state: 'detached' })
     }
@@ -72,7 +72,7 @@ describe('peers in the browser', function () {
     await askingPage.reload()
     await row(askingPage, asked).getByText('It isn’t responding.').waitFor()
 
-    await actions.clickInMenu(askingPage, asked.host, `Check ${asked.host} again`)
+    await actions.clickInMenu(askingPage, asked.host, `Check again: ${asked.host}`)
 
     await actions.waitForText(askingPage, /is active again\./)
     await row(askingPage, asked).getByText('active', { exact: true }).waitFor()

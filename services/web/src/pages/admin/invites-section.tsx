@@ -90,11 +90,11 @@ function InviteRow({ invite, onChanged }: { invite: Invite; onChanged: () => voi
       )}
       <div className="list-row__actions">
         <Menu label={t('Actions for {username}', { username: name })}>
-          {item('Used by', 'People who used {name}', RedemptionsDialog)}
+          {item('Used by', 'Used by: {name}', RedemptionsDialog)}
           {!revoked && item('Edit', 'Edit {name}', InviteDialog)}
           {!active && item('Reinstate', 'Reinstate {name}', ReinstateDialog)}
           {isUsed &&
-            item('Suspend everyone who used it', 'Suspend everyone who used {name}', SuspendInvitedDialog, {
+            item('Suspend everyone who used it', 'Suspend everyone who used it: {name}', SuspendInvitedDialog, {
               dangerous: true,
             })}
           {!revoked && item('Revoke', 'Revoke {name}', RevokeDialog, { dangerous: true })}

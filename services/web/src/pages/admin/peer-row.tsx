@@ -63,12 +63,12 @@ export function PeerRow({ peer, onChanged }: { peer: Peer; onChanged: () => void
     if (done) onChanged()
   }
   const items: Record<PeerAct, ReactNode> = {
-    rotate: item('Rotate secret…', 'Secret for {host}', RotationDialog),
+    rotate: item('Rotate secret…', 'Rotate secret for {host}', RotationDialog),
     recheck: (
       <MenuItem
         key="Check again"
         text="Check again"
-        fullText="Check {name} again"
+        fullText="Check again: {name}"
         values={{ name: host }}
         disabled={recheck.busy}
         onClick={() => void runRecheck()}
@@ -76,7 +76,7 @@ export function PeerRow({ peer, onChanged }: { peer: Peer; onChanged: () => void
     ),
     reset: item('Reset', 'Reset peering with {name}', ResetDialog),
     revoke: item('End peering', 'End peering with {name}', RevokePeerDialog, { dangerous: true }),
-    forget: item('Remove from list', 'Remove {name} from the list', ForgetDialog),
+    forget: item('Remove from list', 'Remove from list: {name}', ForgetDialog),
   }
   return (
     <li className="list-row">

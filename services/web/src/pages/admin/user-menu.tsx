@@ -36,15 +36,15 @@ export function UserMenu({ user, self, onChanged }: { user: User; self: User; on
   return (
     <>
       <Menu label={t('Actions for {username}', { username })}>
-        {isAdmin && item('Remove as admin', 'Remove {username} as admin', RoleDialog)}
-        {!isAdmin && isLocal && item('Make admin', 'Make {username} an admin', RoleDialog)}
+        {isAdmin && item('Remove as admin', 'Remove as admin: {username}', RoleDialog)}
+        {!isAdmin && isLocal && item('Make admin', 'Make admin: {username}', RoleDialog)}
         {isLocal &&
           !isSuspended &&
           item('Password reset link', 'Password reset link for {username}', RecoveryLinkDialog)}
         {isLocal && item('Temporary password', 'Temporary password for {username}', ResetPasswordDialog)}
         {user.secondFactor &&
           item('Turn off two-factor', 'Turn off two-factor for {username}', RemoveSecondFactorDialog)}
-        {item('Log out everywhere', 'Log out {username} everywhere', EndUserSessionsDialog, { disabled: isSelf })}
+        {item('Log out everywhere', 'Log out everywhere: {username}', EndUserSessionsDialog, { disabled: isSelf })}
         {isLocal &&
           !isSuspendedHere &&
           item('Suspend', 'Suspend {username}', SuspendDialog, { dangerous: true, disabled: isSelf })}
