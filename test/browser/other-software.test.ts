@@ -25,9 +25,12 @@ describe('what other software does to the pages', function () {
     actions.openPage(browser, instance, { path, context, ...(token && { token }) })
   const openTranslated = (path: string) =>
     actions.openPage(browser, instance, { path, prepare: (context) => context.addInitScript(translatePage) })
-  async function openProfile(username: string, init = () => {}) {
+  async function register(username: string): Promise<string> {
     const reply = await answered(postJson(instance, '/api/auth/register', { username, password }))
-    const { token } = (await reply.json()) as { token: string }
+    return ((await reply.json()) as { token: string }).token
+  }
+  async function openProfile(username: string, init = () => {}) {
+    const token = await register(username)
     const prepare = (context: BrowserContext) => context.addInitScript(init)
     const page = await actions.openPage(browser, instance, { path: '/settings/profile', token, prepare })
     await actions.click(page, 'Edit profile')
@@ -150,8 +153,7 @@ describe('what other software does to the pages', function () {
   })
 
   it('another address than the public one is named to admins, with what works only at that', async () => {
-    const reply = await answered(postJson(instance, '/api/auth/register', { username: 'elsewhere', password }))
-    const { token } = (await reply.json()) as { token: string }
+    const token = await register('elsewhere')
     await instance.runSql("update users set is_admin = true where username = 'elsewhere'")
     const notice = (page: Page) => page.getByText('this instance is known as').allInnerTexts()
     const here = `http://127.0.0.1:${instance.port}`
@@ -165,6 +167,76 @@ describe('what other software does to the pages', function () {
         'links of invites and recoveries lead there, and passkeys work only there.',
     ])
     await Promise.all([elsewhere.context().close(), page.context().close()])
+  })
+
+  it('a page that comes back from the back/forward cache knows of the logout, and of the other login, meanwhile', async () => {
+    const [first, second] = [await register('back_one'), await register('back_two')]
+    const page = await openPage('/settings/profile', {}, first)
+    const comeBackWith = (token: string) =>
+      page.evaluate((kept) => {
+        localStorage.setItem('service_token', kept)
+        if (!kept) localStorage.removeItem('service_token')
+        dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))
+      }, token)
+    await actions.waitForText(page, '@back_one')
+
+    await comeBackWith(second)
+    await actions.waitForText(page, '@back_two')
+    await comeBackWith('')
+
+    await actions.waitForText(page, 'You logged out in another tab.')
+    await page.context().close()
+  })
+
+  it('storage that the browser refuses leaves everything to work until a reload', async () => {
+    const faults: string[] = []
+    const refuse = () => {
+      throw new DOMException('refused', 'SecurityError')
+    }
+    const page = await actions.openPage(browser, instance, {
+      path: '/register',
+      prepare: (context) =>
+        context.addInitScript(`Object.defineProperty(window, 'localStorage', { get: ${String(refuse)} })`),
+    })
+    page.on('pageerror', ({ message }) => faults.push(message))
+    await actions.register(page, { username: 'no_storage', password })
+    for (const language of ['de', 'en']) await chooseLanguage(page, language)
+    await actions.click(page, /^Switch to .* theme$/)
+    await actions.openSettings(page, 'profile')
+    await actions.click(page, 'Edit profile')
+    await actions.fillField(page, 'Display name', 'Still here')
+    await actions.clickInDialog(page, 'Save')
+
+    await actions.waitForText(page, 'Profile saved.')
+    expect(await actions.pathAfterReload(page)).to.equal('/login')
+    expect(faults).to.deep.equal([])
+    await page.context().close()
+  })
+
+  it('storage that is emptied in mid-session ends it at the next act, and a login leads back', async () => {
+    const page = await openPage('/settings/profile', {}, await register('emptied'))
+    await actions.waitForText(page, '@emptied')
+    await page.evaluate(() => localStorage.clear())
+
+    await actions.click(page, 'Edit profile')
+    await actions.waitForText(page, 'You logged out in another tab.')
+    await actions.logIn(page, { username: 'emptied', password })
+
+    await page.waitForURL('**/settings/profile')
+    await page.context().close()
+  })
+
+  it('a clock that is wrong by a day ends no session', async () => {
+    for (const days of [-1, 1]) {
+      const token = await register(`clock_${days + 1}`)
+      const setClock = (context: BrowserContext) => context.clock.setSystemTime(Date.now() + days * 86_400_000)
+      const page = await actions.openPage(browser, instance, { path: '/channels/@me', token, prepare: setClock })
+      await actions.waitForText(page, 'Connected')
+      expect(Math.round(((await page.evaluate(() => Date.now())) - Date.now()) / 86_400_000)).to.equal(days)
+
+      expect(await actions.pathAfterReload(page)).to.equal('/channels/@me')
+      await page.context().close()
+    }
   })
 
   it('a phone finds no field that it has to zoom in on', async () => {

@@ -10,8 +10,14 @@ export function createBrowserClient<App extends LiveTypes = AnyLive>(
     storage: browserStorage(),
     watchStorage: (changed) => {
       const listener = ({ key }: StorageEvent) => changed(key)
+      // A page in the back/forward cache gets no events of the storage.
+      const comesBack = ({ persisted }: PageTransitionEvent) => void (persisted && changed(null))
       addEventListener('storage', listener)
-      return () => removeEventListener('storage', listener)
+      addEventListener('pageshow', comesBack)
+      return () => {
+        removeEventListener('storage', listener)
+        removeEventListener('pageshow', comesBack)
+      }
     },
     watchActivity: (active) => {
       const events = ['pointerdown', 'keydown']
