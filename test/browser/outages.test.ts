@@ -57,6 +57,17 @@ describe('outages in the browser', function () {
   const name = (page: Page) => page.getByLabel(/^Display name/)
   const inDialog = (page: Page, text: string) => page.getByRole('dialog').getByText(text).waitFor()
 
+  /** What of the header is behind the line of the lost connection. */
+  const coveredByLine = (page: Page) =>
+    page.evaluate(() => {
+      const line = document.querySelector('.toast__message--lost')!.getBoundingClientRect()
+      return [...document.querySelectorAll('.header :is(a:not(.skip-link), button)')]
+        .map((control) => ({ name: control.textContent, box: control.getBoundingClientRect() }))
+        .filter(({ box }) => box.left < line.right && box.right > line.left)
+        .filter(({ box }) => box.top < line.bottom && box.bottom > line.top)
+        .map(({ name }) => name)
+    })
+
   /** A connected page whose profile is being edited. */
   async function edit(page: Page, displayName: string): Promise<void> {
     await actions.logIn(page, { username: 'grace', password })
@@ -92,6 +103,10 @@ describe('outages in the browser', function () {
     await page.context().setOffline(true)
     for (const socket of sockets) await socket.close()
     await lost(page).waitFor()
+    for (const width of [360, 900, 1300]) {
+      await page.setViewportSize({ width, height: 800 })
+      expect(await coveredByLine(page), `${width} px`).to.deep.equal([])
+    }
     await inDialog(page, 'Connection lost. Reconnecting…')
     await actions.clickInDialog(page, 'Save')
     await inDialog(page, 'Couldn’t reach this instance.')

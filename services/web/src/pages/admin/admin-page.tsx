@@ -1,5 +1,5 @@
 import type { User } from '@gatehouse/client'
-import { type ReactNode, useEffect, useRef } from 'react'
+import type { ReactNode } from 'react'
 import { NavLink, PageFrame } from '../../components/page-frame.tsx'
 import { NotFoundPage } from '../not-found-page.tsx'
 import { SecondFactorDemand, useSecondFactorDemand } from '../home/second-factor-section.tsx'
@@ -27,10 +27,6 @@ const pagesBelow = new Set(['users', 'federation'])
 type Props = { user: User; section: string | undefined; id: string | undefined }
 
 export function AdminPage({ user, section = 'overview', id }: Props) {
-  const tabs = useRef<HTMLElement>(null)
-  useEffect(() => {
-    tabs.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
-  }, [section])
   const isDemanded = useSecondFactorDemand(user)
   const [, name, show] = sections.find(([key]) => key === section) ?? []
   if (!name || !show || (id && !pagesBelow.has(section))) return <NotFoundPage />
@@ -40,7 +36,7 @@ export function AdminPage({ user, section = 'overview', id }: Props) {
       <SecondFactorDemand user={user} isDemanded={isDemanded} />
       {!isDemanded && (
         <>
-          <nav ref={tabs} className="tabs" aria-label={t('Admin')}>
+          <nav className="tabs" aria-label={t('Admin')}>
             {sections.map(([key, label]) => (
               <NavLink key={key} href={`/admin/${key}`} current={key === section} text={label} />
             ))}
