@@ -68,7 +68,7 @@ function About() {
 
 /** From back to front: name, color by day, color by night, width of the line or 0, path. */
 const layers = [
-  'stars transparent #f4efe0 3.5 M96 120h0M210 64h0M318 170h0M420 84h0M640 96h0M60 300h0M668 318h0M150 220h0',
+  'stars transparent #f4efe0 3.5 M96 120h0M210 64h0M318 170h0M420 84h0M640 96h0M150 220h0',
   'sun #fff6dc #f2ead2 0 M508 236a52 52 0 1 0 104 0 52 52 0 1 0-104 0z',
   'far-hills #b6d8d0 #173139 0 M0 560c120-90 200-70 300-30s170 30 250-20 130-50 170-40v430H0z',
   'near-hills #93c1b6 #12272c 0 M0 640c110-40 230-44 330-20s260 20 390-30v310H0z',
