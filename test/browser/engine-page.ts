@@ -44,6 +44,7 @@ export function openEnginePage(browser: WebDriver) {
 
   return {
     run,
+    resize,
     goTo: (url: string) => browser.send('navigate', { url }),
 
     /** Clicks a button, a link or the label of a choice. */
@@ -68,14 +69,14 @@ export function openEnginePage(browser: WebDriver) {
     /** Waits for an element, and gives its value or text. */
     read: (selector: string) => wait(`a text at ${selector}`, () => run(readElement, selector)),
 
-    /** Waits until nothing of the page is on its way any more. */
-    waitUntilShown: () => wait('the whole page', () => run(isShown)),
-
     /** Gives a PNG of the whole page in this width. WebKit may type no more afterwards. */
     takePicture: async (width: number) => {
       await resize(width, 768)
+      await wait('the whole page', () => run(isShown))
       await resize(width, await run(() => document.documentElement.scrollHeight))
-      return Buffer.from((await browser.send('screenshot', { full: false })) as string, 'base64')
+      await run(nextFrame)
+      const [id] = Object.values(await run(() => document.documentElement)) as string[]
+      return Buffer.from((await browser.send('screenshot', { id })) as string, 'base64')
     },
   }
 }
@@ -118,4 +119,9 @@ function readElement(selector: string): string | null {
 function isShown(): boolean {
   const isLoaded = [...document.images].every((image) => image.complete)
   return isLoaded && document.querySelector('h1') !== null && document.querySelector('.skeleton') === null
+}
+
+/** Runs in the page, as a whole. */
+function nextFrame(): Promise<void> {
+  return new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve())))
 }

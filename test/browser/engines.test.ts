@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { answered, appCode } from '@gatehouse/test-kit'
+import { answered, appCode, eventually } from '@gatehouse/test-kit'
 import { launchFirefox, launchWebKit } from '@gatehouse/test-kit/engines'
 import { expect } from 'chai'
 import sharp from 'sharp'
@@ -18,7 +18,23 @@ const engines = [
   { name: 'Safari', launch: launchWebKit, date: '03/01/2024' },
 ]
 
-const hostOf = ({ origin }: Instance) => new URL(origin).host
+/** Of the first button beside a list, when the list is there. Runs in the page. */
+function readIndent(): number | undefined {
+  const toolbar = document.querySelector('.toolbar')
+  const button = toolbar?.querySelector('button')
+  return toolbar && button ? button.getBoundingClientRect().left - toolbar.getBoundingClientRect().left : undefined
+}
+
+/** The labels of fields whose text is longer than they are high. Runs in the page. */
+function listOverflows(): string[] {
+  const isOverflowing = (field: Element) => {
+    const content = document.createRange()
+    content.selectNodeContents(field)
+    return content.getBoundingClientRect().bottom > field.getBoundingClientRect().bottom + 1
+  }
+  const overflowing = [...document.querySelectorAll('.field')].filter(isOverflowing)
+  return overflowing.map((field) => field.querySelector('label')?.innerText ?? '')
+}
 
 describe('journeys in other engines than Chromium', function () {
   this.timeout(120_000)
@@ -34,6 +50,7 @@ describe('journeys in other engines than Chromium', function () {
       const reply = await answered(postJson(instance, '/api/auth/register', admin))
       tokens.set(instance, ((await reply.json()) as { token: string }).token)
     }
+    await remote.runSql('update instance_settings set auto_accept_peering = true')
     const folder = await mkdtemp(join(tmpdir(), 'gatehouse-picture-'))
     resources.defer(() => rm(folder, { recursive: true }))
     picture = join(folder, 'picture.png')
@@ -55,7 +72,18 @@ describe('journeys in other engines than Chromium', function () {
         page = openEnginePage(own.use(await launch()))
       })
 
-      after(() => own.disposeAsync())
+      after(async () => {
+        for (const instance of [home, remote]) await forgetPeer(instance)
+        await own.disposeAsync()
+      })
+
+      const forgetPeer = async (instance: Instance) => {
+        const path = `http://127.0.0.1:${instance.port}/api/federation/peers`
+        const headers = { authorization: `Bearer ${tokens.get(instance)}` }
+        const { peers } = (await (await answered(fetch(path, { headers }))).json()) as { peers: [{ id: string }] }
+        const peer = `${path}/${peers[0].id}`
+        for (const url of [peer, `${peer}/permanent`]) await answered(fetch(url, { method: 'DELETE', headers }))
+      }
 
       const logIn = async (username: string, path: string, given = password) => {
         await page.goTo(`${home.origin}/login?redirect=${path}`)
@@ -63,6 +91,14 @@ describe('journeys in other engines than Chromium', function () {
         await page.fill('Password', given)
         await page.click('Log in')
       }
+
+      /** WebKit begins a number anew when its next digit comes after a second, as on a machine under load. */
+      const fillDate = (label: string) =>
+        eventually(`the day in ${label}`, async () => {
+          await page.fill(label, date)
+          const days = await page.run(() => [...document.querySelectorAll('input')].map(({ value }) => value))
+          return days.includes('2024-03-01')
+        })
 
       const logOut = async () => {
         await page.click('Your account')
@@ -143,26 +179,19 @@ describe('journeys in other engines than Chromium', function () {
         await logOut()
       })
 
-      it('makes two instances peers', async () => {
-        await page.goTo(`${remote.origin}/login?redirect=/admin/federation`)
-        await page.fill('Username', admin.username)
-        await page.fill('Password', admin.password)
-        await page.click('Log in')
-        await page.see('No peers yet.')
+      it('asks another instance to become a peer, which it does', async () => {
         await logIn(admin.username, '/admin/federation')
+        await page.see('No peers yet.')
         await page.fill('Instance address', remote.origin)
         await page.click('Send request')
-        await page.see('waiting for approval', { row: remote.host })
-        await page.goTo(`${remote.origin}/admin/federation`)
-        await page.click(`Approve ${hostOf(home)}`)
-        await page.see('active', { row: home.host })
 
-        await page.goTo(`${home.origin}/admin/federation`)
         await page.see('active', { row: remote.host })
       })
 
       it('makes an invite, changes it, and revokes it', async () => {
         await page.click('Invites')
+        await page.see('Registration is open')
+        expect(await page.run(readIndent)).to.equal(0)
         await page.click('New invite')
         await page.fill('Name', `${name} evening`)
         await page.click('Create invite')
@@ -180,6 +209,16 @@ describe('journeys in other engines than Chromium', function () {
         await page.see(`${name} night revoked.`)
       })
 
+      it('lays a page out anew when the window becomes as narrow as a phone', async () => {
+        await page.click('Instance')
+        await page.see('Rules for everyone')
+
+        await page.resize(390, 768)
+
+        expect(await page.run(listOverflows)).to.deep.equal([])
+        await page.resize(1024, 768)
+      })
+
       it('finds a user by name and by day, suspends the account and resets its password', async () => {
         await answered(postJson(home, '/api/auth/register', { username: bob, password }))
         await home.runSql("update users set created_at = '2024-03-01 12:00Z' where username = ?", [bob])
@@ -187,7 +226,7 @@ describe('journeys in other engines than Chromium', function () {
         await page.fill('Search', name.toLowerCase())
         await page.see('2 accounts')
         await page.choose('Sort by', 'Oldest first')
-        await page.type('Joined on or before', date)
+        await fillDate('Joined on or before')
         await page.see('1 account')
         expect(await page.run(() => location.search)).to.include('joinedBefore=2024-03-01')
         await page.click(`Actions for ${bob}`)
@@ -219,7 +258,7 @@ describe('journeys in other engines than Chromium', function () {
         await page.click('Audit log')
         await page.see('deleted the user')
 
-        await page.type('To', date)
+        await fillDate('To')
 
         await page.see('No entries found.')
         await logOut()
@@ -243,25 +282,6 @@ describe('journeys in other engines than Chromium', function () {
 
         await page.see('Your account has been deleted.')
         await page.see('Deleted.', { row: remote.host })
-      })
-
-      it('revokes a peer on both sides, and forgets it', async () => {
-        await logIn(admin.username, '/admin/federation')
-        await page.see('active', { row: remote.host })
-        for (const [instance, peer] of [
-          [home, remote],
-          [remote, home],
-        ] as const) {
-          await page.goTo(`${instance.origin}/admin/federation`)
-          await page.click(`Actions for ${hostOf(peer)}`)
-          await page.click(`End peering with ${hostOf(peer)}`)
-          await page.click('End peering')
-          await page.see('revoked', { row: peer.host })
-          await page.click(`Actions for ${hostOf(peer)}`)
-          await page.click(`Remove from list: ${hostOf(peer)}`)
-          await page.click('Remove from list')
-          await page.see('No peers yet.')
-        }
       })
     })
   }

@@ -6,6 +6,7 @@ import { answered } from '@gatehouse/test-kit'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import sharp from 'sharp'
 import { startRunEnvironment } from '../../libs/test-kit/src/run-environment.ts'
+import { ensurePrograms } from '../../tools/setup/programs.js'
 import { dataFolder } from '../../tools/setup/project.js'
 import type { WebDriver } from '@gatehouse/test-kit/engines'
 import { openEnginePage } from './engine-page.ts'
@@ -64,7 +65,10 @@ Object.assign(process.env, servers.variables)
 const { launchChromium } = await import('@gatehouse/test-kit/browser')
 const { launchFirefox, launchWebKit } = await import('@gatehouse/test-kit/engines')
 const { postJson, startInstance } = await import('./start-instance.ts')
-const engines = { firefox: launchFirefox, webkit: launchWebKit }
+const engines = {
+  firefox: { launch: launchFirefox, programs: ['firefox-esr'] },
+  webkit: { launch: launchWebKit, programs: ['webkit2gtk-driver', 'xvfb'] },
+} as const
 await using instance = await startInstance('chat')
 await using browser = await launchChromium()
 const tokens = await fill(instance)
@@ -74,7 +78,11 @@ await mkdir(folder, { recursive: true })
 const files: string[] = []
 const named = process.argv.slice(2).filter((word) => word !== 'docs')
 for (const look of looks) if (named.length === 0 || named.includes(nameOf(look))) await takeAll(browser, look)
-for (const [engine, launch] of Object.entries(engines)) if (named.includes(engine)) await takeInEngine(engine, launch)
+for (const [engine, { launch, programs }] of Object.entries(engines)) {
+  if (!named.includes(engine)) continue
+  await ensurePrograms(programs)
+  await takeInEngine(engine, launch)
+}
 await writeFile(join(folder, 'index.html'), listPictures(files))
 if (process.argv.includes('docs')) for (const picture of pictures) await takePicture(browser, picture)
 for (const socket of sockets) socket.close()
@@ -182,7 +190,6 @@ async function takeInEngine(engine: string, launch: () => Promise<WebDriver>): P
   const page = openEnginePage(driver)
   const take = async (path: string) => {
     await page.goTo(instance.origin + path)
-    await page.waitUntilShown()
     for (const width of engineWidths) {
       const file = fileOf(path, `${engine}.${width}`)
       await savePicture(await page.takePicture(width), join(folder, file))
@@ -193,7 +200,7 @@ async function takeInEngine(engine: string, launch: () => Promise<WebDriver>): P
   await page.run((token) => localStorage.setItem('service_token', token), tokens[0] ?? '')
   for (const path of accountPaths) await take(path)
   await page.goTo(`${instance.origin}/admin`)
-  await page.waitUntilShown()
+  await page.see('Audit log')
   for (const href of await page.run(listSections)) await take(href)
 }
 

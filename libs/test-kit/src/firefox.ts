@@ -10,6 +10,8 @@ const preferencesOf = (port: number) => ({
   'intl.accept_languages': 'en-US',
   // Takes the style of the window from the profile.
   'toolkit.legacyUserProfileCustomizations.stylesheets': true,
+  // No page is open for as long as optimised code needs to pay.
+  'javascript.options.ion': false,
   // One process for all pages.
   'fission.autostart': false,
   'dom.ipc.processCount': 1,

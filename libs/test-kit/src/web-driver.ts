@@ -6,7 +6,7 @@ export const commands = {
   clear: ['WebDriver:ElementClear', 'POST /element/{id}/clear'],
   type: ['WebDriver:ElementSendKeys', 'POST /element/{id}/value'],
   resize: ['WebDriver:SetWindowRect', 'POST /window/rect'],
-  screenshot: ['WebDriver:TakeScreenshot', 'GET /screenshot'],
+  screenshot: ['WebDriver:TakeScreenshot', 'GET /element/{id}/screenshot'],
 } as const satisfies Record<string, readonly [name: string, route: string]>
 
 /** A browser with one window. Dispose ends it. */

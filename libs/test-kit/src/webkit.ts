@@ -31,6 +31,9 @@ function startDriver(display: string): Promise<LocalServer> {
     args: (port) => [`--port=${port}`, '--host=127.0.0.1'],
     env: (folder) => ({
       DISPLAY: display,
+      // No page is open for as long as optimised code needs to pay.
+      JSC_useDFGJIT: '0',
+      WEBKIT_DISABLE_DMABUF_RENDERER: '1',
       GDK_BACKEND: 'x11',
       GSETTINGS_BACKEND: 'memory',
       DBUS_SESSION_BUS_ADDRESS: 'disabled:',

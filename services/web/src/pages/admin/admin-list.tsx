@@ -55,6 +55,7 @@ export function AdminList<T>(props: Props<T>) {
   const isOld = query.data?.key !== key
   const page = isOld && query.error ? null : query.data
   const next = page?.nextCursor
+  const state = query.loading && (isOld || !page) ? t('Loading…') : page?.count
   const turn = (go: () => void) => {
     go()
     top.current?.scrollIntoView({ block: 'start' })
@@ -66,8 +67,8 @@ export function AdminList<T>(props: Props<T>) {
       <h2 className="visually-hidden">{title}</h2>
       <Filters filters={filters} values={asked} onChange={filter} />
       <div ref={top} className="toolbar" tabIndex={-1} role="group" aria-label={title}>
-        <p className="small muted" role="status">
-          {query.loading && (isOld || !page) ? t('Loading…') : page?.count}
+        <p className="small muted" role="status" data-empty={!state}>
+          {state}
         </p>
         {props.toolbar?.({ items: page?.items ?? [], refetch, query: asked })}
       </div>
