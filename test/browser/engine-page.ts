@@ -75,7 +75,7 @@ export function openEnginePage(browser: WebDriver) {
       await wait('the whole page', () => run(isShown))
       await resize(width, await run(() => document.documentElement.scrollHeight))
       await run(nextFrame)
-      const [id] = Object.values(await run(() => document.documentElement)) as string[]
+      const [id = ''] = Object.values(await run(() => document.documentElement)) as string[]
       return Buffer.from((await browser.send('screenshot', { id })) as string, 'base64')
     },
   }

@@ -80,7 +80,7 @@ const named = process.argv.slice(2).filter((word) => word !== 'docs')
 for (const look of looks) if (named.length === 0 || named.includes(nameOf(look))) await takeAll(browser, look)
 for (const [engine, { launch, programs }] of Object.entries(engines)) {
   if (!named.includes(engine)) continue
-  await ensurePrograms(programs)
+  await ensurePrograms([...programs])
   await takeInEngine(engine, launch)
 }
 await writeFile(join(folder, 'index.html'), listPictures(files))
