@@ -85,8 +85,9 @@ describe('lists and numbers of the administration in the browser', function () {
   it('keep filters and place in the address, for Back, a reload and a link', async () => {
     await open('/admin/users')
     await page.getByLabel('Sort by').selectOption('az')
-    await page.getByLabel('Search').fill('user')
+    await page.getByLabel('Search').fill('user ')
     await actions.waitForText(page, '60 accounts')
+    expect(await page.getByLabel('Search').inputValue()).to.equal('user ')
     await actions.click(page, 'Next')
     await rows().filter({ hasText: '@user_021' }).waitFor()
     expect(await firstRow()).to.include('@user_021')

@@ -189,11 +189,21 @@ function FilterInput({ filter, value, onChange }: InputProps) {
 function TextInput({ filter, value, onChange }: InputProps & { filter: { type: 'text' } }) {
   const { name, label, placeholder } = filter
   const [typed, setTyped] = useState(value)
-  useEffect(() => setTyped(value), [value])
+  const lastSent = useRef(value)
+  useEffect(() => {
+    // What was typed since it was sent stays, and so does a space at its end.
+    if (value === lastSent.current) return
+    lastSent.current = value
+    setTyped(value)
+  }, [value])
   useEffect(() => {
     const text = typed.trim()
     if (text === value) return
-    const timer = setTimeout(() => onChange({ [name]: text }, { replace: true }), debounceMs)
+    const send = () => {
+      lastSent.current = text
+      onChange({ [name]: text }, { replace: true })
+    }
+    const timer = setTimeout(send, debounceMs)
     return () => clearTimeout(timer)
   }, [typed])
   return (
