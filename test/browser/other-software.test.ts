@@ -105,8 +105,8 @@ describe('what other software does to the pages', function () {
     await changeTo(page, /^Use 3 to 32/, 'translated is available.', () =>
       actions.fillField(page, 'Username', 'translated'),
     )
-    await changeTo(page, 'Confirm password', 'Passwort noch einmal', () => chooseLanguage(page, 'de'))
-    await changeTo(page, 'Passwort noch einmal', 'Confirm password', () => chooseLanguage(page, 'en'))
+    await changeTo(page, 'Confirm password', 'Passwort bestätigen', () => chooseLanguage(page, 'de'))
+    await changeTo(page, 'Passwort bestätigen', 'Confirm password', () => chooseLanguage(page, 'en'))
     await actions.register(page, { username: 'translated', password })
     await actions.openSettings(page, 'profile')
     await actions.click(page, 'Edit profile')
@@ -124,7 +124,7 @@ describe('what other software does to the pages', function () {
       actions.fillField(page, 'Confirm new password', 'a longer password'),
     )
     await actions.click(page, 'Change password')
-    await actions.waitForText(page, 'Incorrect password')
+    await actions.waitForText(page, 'Wrong password.')
     expect(await page.locator('font font').count()).to.be.above(10)
     expect(await page.locator('[translate=no] font').count(), 'of names that people chose').to.equal(0)
     await page.context().close()
