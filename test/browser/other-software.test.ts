@@ -94,6 +94,16 @@ describe('what other software does to the pages', function () {
     await page.context().close()
   })
 
+  it('a password manager that fills in the whole registration at once without an event registers', async () => {
+    const page = await openPage('/register')
+    await page.getByLabel('Username', { exact: true }).waitFor()
+    await fillWithoutEvent(page, { username: 'filled_at_once', password, confirmation: password })
+    await actions.click(page, 'Continue')
+
+    await page.getByRole('heading', { name: 'Your profile' }).waitFor()
+    await page.context().close()
+  })
+
   it('a translation of the page hides no change of a text: faults, labels, the language, errors, toasts', async () => {
     const page = await openTranslated('/register')
     await changeTo(page, 'to 32 letters', 'Use 3 to 32 characters.', async () => {

@@ -56,9 +56,13 @@ export function useRegistration() {
     step,
     setStep,
     account,
-    editAccount: (change: Partial<RegistrationEntry>) => (setAccount({ ...account, ...change }), mutation.clear()),
+    // Several fields can change before the next render.
+    editAccount: (change: Partial<RegistrationEntry>) => {
+      setAccount((before) => ({ ...before, ...change }))
+      mutation.clear()
+    },
     profile,
-    editProfile: (change: Partial<typeof profile>) => setProfile({ ...profile, ...change }),
+    editProfile: (change: Partial<typeof profile>) => setProfile((before) => ({ ...before, ...change })),
     image,
     mutation,
     register,

@@ -203,7 +203,7 @@ function DeleteIdentitiesDialog({ remotes, onClose }: { remotes: readonly Remote
             name="delete-identity"
             id={`delete-identity-${hostOf(origin)}`}
             checked={selected[origin] === true}
-            onChange={(isSelected) => setSelected({ ...selected, [origin]: isSelected })}
+            onChange={(isSelected) => setSelected((before) => ({ ...before, [origin]: isSelected }))}
           />
         ))}
         {remotes.length === 0 && <p className="muted">{t('No connected instances.')}</p>}
