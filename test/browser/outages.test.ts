@@ -68,6 +68,22 @@ describe('outages in the browser', function () {
         .map(({ name }) => name)
     })
 
+  /** Gives what takes the page's network away and back, with the sockets. */
+  async function openSwitch(page: Page): Promise<(isOnline: boolean) => Promise<void>> {
+    const sockets: WebSocketRoute[] = []
+    let isNowOnline = true
+    await page.routeWebSocket('**/ws', (socket) => {
+      if (!isNowOnline) return void socket.close()
+      socket.connectToServer()
+      sockets.push(socket)
+    })
+    return async (isOnline) => {
+      isNowOnline = isOnline
+      await page.context().setOffline(!isOnline)
+      if (!isOnline) for (const socket of sockets.splice(0)) await socket.close()
+    }
+  }
+
   /** A connected page whose profile is being edited. */
   async function edit(page: Page, displayName: string): Promise<void> {
     await actions.logIn(page, { username: 'grace', password })
@@ -90,18 +106,10 @@ describe('outages in the browser', function () {
 
   it('of the browser is said above the page and in the dialog, and the failed act says so beside itself', async () => {
     const page = await actions.openPage(browser, instance, '/login')
-    const sockets: WebSocketRoute[] = []
-    let isOnline = true
-    await page.routeWebSocket('**/ws', (socket) => {
-      if (!isOnline) return void socket.close()
-      socket.connectToServer()
-      sockets.push(socket)
-    })
+    const setOnline = await openSwitch(page)
     await edit(page, 'Grace offline')
 
-    isOnline = false
-    await page.context().setOffline(true)
-    for (const socket of sockets) await socket.close()
+    await setOnline(false)
     await lost(page).waitFor()
     for (const width of [360, 900, 1300]) {
       await page.setViewportSize({ width, height: 800 })
@@ -111,10 +119,30 @@ describe('outages in the browser', function () {
     await actions.clickInDialog(page, 'Save')
     await inDialog(page, 'Couldn’t reach this instance.')
 
-    isOnline = true
-    await page.context().setOffline(false)
+    await setOnline(true)
     await lost(page).waitFor({ state: 'detached' })
     await saveWhatWasTyped(page, 'Grace offline')
+    await page.context().close()
+  })
+
+  it('of the browser leaves no list with its failure: it is read once the connection is back', async () => {
+    const page = await actions.openPage(browser, instance, '/login')
+    const setOnline = await openSwitch(page)
+    await actions.logIn(page, { username: 'grace', password })
+    await actions.waitForHomePage(page)
+    await actions.openSettings(page, 'profile')
+    await connected(page)
+
+    await setOnline(false)
+    await lost(page).waitFor()
+    await actions.openSettings(page, 'sessions')
+    const failures = page.locator('main').getByText('Couldn’t reach this instance.')
+    await failures.nth(1).waitFor()
+    await setOnline(true)
+
+    await actions.waitForText(page, 'This tab')
+    await actions.waitForText(page, 'Account created')
+    await failures.first().waitFor({ state: 'detached' })
     await page.context().close()
   })
 

@@ -64,7 +64,10 @@ export type Work<T> = (signal: AbortSignal, client: Client) => Promise<T>
 
 type Watched = AdminChange['what'] | 'any'
 
-/** Fetches again when `key` changes or an admin changes what is `watched`. Contract: 6, watch. */
+/**
+ * Fetches again when `key` changes, when the live connection is back after a failure, and when an admin changes what is
+ * `watched`. Contract: 6, watch.
+ */
 export function useQuery<T>(key: string, fetchData: Work<T>, watched?: Watched) {
   const client = useClient()
   const [fetched, setFetched] = useState<Fetched<T>>({ data: null, error: null, loading: true })
@@ -94,6 +97,8 @@ export function useQuery<T>(key: string, fetchData: Work<T>, watched?: Watched) 
 
   const refetch = useCallback(() => setRefetches((count) => count + 1), [])
   useEffect(() => (watched ? watchAdmin(client, watched, refetch) : undefined), [client, watched, refetch])
+  const hasFailed = fetched.error !== null
+  useEffect(() => (hasFailed ? client.live.on('ready', refetch) : undefined), [client, hasFailed, refetch])
   return { ...fetched, refetch, setData: (data: T) => change({ data }), load }
 }
 
