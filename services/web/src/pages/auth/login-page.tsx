@@ -1,8 +1,7 @@
 import { ApiError, type Endpoints } from '@gatehouse/client'
-import { use, useEffect, useRef, useState } from 'react'
+import { lazy, Suspense, use, useEffect, useRef, useState } from 'react'
 import { Link, useSearch } from 'wouter'
 import { Button } from '../../components/button.tsx'
-import { DeletionResults } from '../../components/deletion-results.tsx'
 import { MutationError, SubmitButton } from '../../components/error-message.tsx'
 import { CodeField, Field, findField, Form, PasswordField, useText } from '../../components/field.tsx'
 import { Notice } from '../../components/status.tsx'
@@ -12,6 +11,12 @@ import { canUsePasskeys, loadPasskeys } from '../../passkeys.ts'
 import { AuthFrame } from './auth-frame.tsx'
 
 type OfferedPasskey = Endpoints['logInByPasskey']['input']['body']['response']
+
+/** The page that deletes an account has loaded it before. */
+const DeletionResults = lazy(async () => {
+  const { DeletionResults: component } = await import('../../components/deletion-results.tsx')
+  return { default: component }
+})
 
 /** Called with the login request, so that both are under way at once. */
 export const loadHomePage = () => import('../home/home-page.tsx')
@@ -147,7 +152,9 @@ function SessionEndNotice() {
     <div className="session-end">
       {deletionReport ? (
         <Notice tone="good" text="Your account has been deleted.">
-          <DeletionResults results={deletionReport} />
+          <Suspense fallback={null}>
+            <DeletionResults results={deletionReport} />
+          </Suspense>
         </Notice>
       ) : (
         <Notice tone="warning">
