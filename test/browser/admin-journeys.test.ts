@@ -103,17 +103,17 @@ describe('journeys of an admin in the browser', function () {
     await clearMinutes()
     expect(await isPartial()).to.equal(true)
     await actions.clickInDialog(admin, 'Create invite')
-    await actions.waitForText(admin, 'A part is missing.')
+    await actions.waitForText(admin, 'This date is incomplete.')
     expect(await admin.evaluate(() => document.activeElement?.id)).to.equal('expires-at')
 
     // No event tells of a part in an empty field.
     await expiry.fill('')
-    await admin.getByText('A part is missing.').waitFor({ state: 'detached' })
+    await admin.getByText('This date is incomplete.').waitFor({ state: 'detached' })
     await expiry.focus()
     await admin.keyboard.press('1')
     expect(await isPartial()).to.equal(true)
     await admin.keyboard.press('Enter')
-    await actions.waitForText(admin, 'A part is missing.')
+    await actions.waitForText(admin, 'This date is incomplete.')
     expect(sent).to.deep.equal([])
 
     await expiry.fill('2099-06-01T12:30')

@@ -70,7 +70,7 @@ describe('lists and numbers of the administration in the browser', function () {
     await page.waitForURL('**/admin/users?joinedAfter=2024-03-01')
     await from.focus()
     await page.keyboard.press('Backspace')
-    await actions.waitForText(page, 'A part is missing.')
+    await actions.waitForText(page, 'This date is incomplete.')
     expect(new URL(page.url()).search).to.equal('?joinedAfter=2024-03-01')
 
     for (let part = 1; part < 3; part += 1) {
@@ -79,7 +79,7 @@ describe('lists and numbers of the administration in the browser', function () {
     }
 
     await page.waitForURL('**/admin/users')
-    await page.getByText('A part is missing.').waitFor({ state: 'detached' })
+    await page.getByText('This date is incomplete.').waitFor({ state: 'detached' })
   })
 
   it('keep filters and place in the address, for Back, a reload and a link', async () => {

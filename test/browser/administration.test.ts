@@ -197,12 +197,15 @@ describe('the administration in the browser', function () {
     await actions.clickInDialog(admin, 'Cancel')
     await actions.clickInMenu(admin, 'traveller', 'Delete traveller')
     const dialog = admin.getByRole('dialog')
-    await dialog.getByText('asked to delete the account there: 1 (peer.example).').waitFor()
+    await dialog.getByText('asked to delete the account too: 1 (peer.example).').waitFor()
     expect(await dialog.getByRole('radio', { name: /^Keep the messages/ }).isChecked()).to.equal(true)
     await dialog.getByRole('radio', { name: /^Delete the messages too/ }).check()
     await actions.clickInDialog(admin, 'Delete permanently')
 
-    await actions.waitForText(admin, /^traveller was deleted\. Other instances that are asked: 1\./)
+    await actions.waitForText(
+      admin,
+      /^traveller was deleted\. Instances that were asked to delete the account too: 1\./,
+    )
     const card = admin.getByRole('heading', { name: 'Deletion at other instances' }).locator('..').locator('..')
     await card.getByText('is being asked').waitFor()
     await card.getByText('attempts: 1').waitFor()

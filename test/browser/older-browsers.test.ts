@@ -97,13 +97,13 @@ describe('older browsers', function () {
 
   it('that lack what the pages need show that they fail: the control', async () => {
     const { page, faults } = await openOverviewWithout(['Intl.Segmenter'])
-    await page.getByRole('heading', { name: 'This page could not be shown' }).waitFor()
+    await page.getByRole('heading', { name: 'This page couldn’t be shown' }).waitFor()
 
     expect(faults.join()).to.include('Segmenter')
     await page.context().close()
   })
 
-  const sentences = { 'en-US': 'your browser is older.', 'de-AT': 'Dein Browser ist älter.' }
+  const sentences = { 'en-US': 'Your browser is too old for this page.', 'de-AT': 'Dein Browser ist älter.' }
   const countSentences = (page: Page) => page.locator('.outdated:visible').count()
 
   for (const [locale, sentence] of Object.entries(sentences)) {
@@ -159,7 +159,7 @@ describe('older browsers', function () {
 
     it('say so, name the place in the console, and show the page after a reload', async () => {
       const { page, faults } = await logInToFaultyPages('en-US')
-      const heading = page.getByRole('heading', { name: 'This page could not be shown' })
+      const heading = page.getByRole('heading', { name: 'This page couldn’t be shown' })
       await heading.waitFor()
       expect(faults).to.have.length(1)
       expect(faults[0]).to.match(/a planted fault[^]*\/assets\/\S+\.js:\d+:\d+/)

@@ -165,7 +165,7 @@ describe('what other software does to the pages', function () {
   it('another address than the public one is named to admins, with what works only at that', async () => {
     const token = await register('elsewhere')
     await instance.runSql("update users set is_admin = true where username = 'elsewhere'")
-    const notice = (page: Page) => page.getByText('this instance is known as').allInnerTexts()
+    const notice = (page: Page) => page.getByText('(PUBLIC_ORIGIN)').allInnerTexts()
     const here = `http://127.0.0.1:${instance.port}`
     const elsewhere = await actions.openPage(browser, { ...instance, origin: here }, { path: '/admin', token })
     const page = await openPage('/admin', {}, token)
@@ -173,8 +173,8 @@ describe('what other software does to the pages', function () {
 
     expect(await notice(page)).to.deep.equal([])
     expect(await notice(elsewhere)).to.deep.equal([
-      `You are at ${here}, but this instance is known as ${instance.origin} (PUBLIC_ORIGIN): ` +
-        'links of invites and recoveries lead there, and passkeys work only there.',
+      `You opened this instance at ${here}, but its address is ${instance.origin} (PUBLIC_ORIGIN). ` +
+        'Invite and password reset links lead there, and passkeys work only there.',
     ])
     await Promise.all([elsewhere.context().close(), page.context().close()])
   })

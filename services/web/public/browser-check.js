@@ -7,6 +7,6 @@ if (!('popover' in HTMLElement.prototype && CSS.supports('grid-template-columns'
   sentence.textContent =
     sentence.lang === 'de'
       ? 'Diese Seite braucht Chrome oder Edge ab 117, Firefox ab 125 oder Safari ab 17: Dein Browser ist älter.'
-      : 'This page needs Chrome or Edge from 117 on, Firefox from 125 on, or Safari from 17 on: your browser is older.'
+      : 'Your browser is too old for this page. Use Chrome or Edge 117, Firefox 125, Safari 17, or a later version.'
   document.body.insertBefore(sentence, document.body.firstChild)
 }

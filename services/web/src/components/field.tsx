@@ -178,7 +178,7 @@ export function Field(props: FieldProps) {
   const isTooLong = countCodePoints(String(input.value).trim()) > maxLength
   const tooLong = isTooLong && t('Use at most {count} characters.', { count: maxLength })
   const isSubmitted = useIsSubmitted(name)
-  const error = tooLong || (isPartial && t('A part is missing.')) || (isSubmitted && problem) || refusal
+  const error = tooLong || (isPartial && t('This date is incomplete.')) || (isSubmitted && problem) || refusal
   // Both take the same properties here.
   const Control = (isLong ? 'textarea' : 'input') as 'input'
   const control = (

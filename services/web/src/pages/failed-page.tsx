@@ -32,9 +32,9 @@ function FailedPage() {
   return (
     <main className="page__main">
       <div className="stack" role="alert">
-        <h1>{t('This page could not be shown')}</h1>
+        <h1>{t('This page couldn’t be shown')}</h1>
         <p className="muted">
-          {t('Something in it failed; the browser’s console says where. What was saved is not lost.')}
+          {t('Something went wrong. Everything you saved is safe. The browser’s console has the details.')}
         </p>
         <div className="button-row">
           <Button variant="primary" text="Reload" onClick={() => location.reload()} />

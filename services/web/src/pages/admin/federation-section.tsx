@@ -183,7 +183,7 @@ export function OpenOrders() {
         {t('All peers')}
       </Link>
       <p className="muted">
-        {t('Users and admins ordered these deletions. An instance that does not answer is asked for 30 days.')}
+        {t('Deletions that users and admins requested. We keep asking an instance that doesn’t respond for 30 days.')}
       </p>
       <AdminList
         title={t('Pending deletions on other instances')}

@@ -19,7 +19,8 @@ const actionTexts: Readonly<Record<AuditAction, Text>> = {
   'user.unsuspended-by-home': '{actor} unsuspended its user {target}',
   'user.second-factor-removed': '{actor} turned off two-factor for user {target}',
   'user.passkey-cloned': 'A cloned passkey for {actor} was blocked',
-  'user.home-answer-refused': 'A password for {actor} was refused: its home instance answered for another user',
+  'user.home-answer-refused':
+    'A password for {actor} was rejected because the home instance responded for a different user',
   'user.second-factor-blocked': '{actor} entered too many wrong authentication codes',
   'instance.imported': '{actor} imported data from another instance',
   'invite.created': '{actor} created invite {target}',
@@ -80,8 +81,8 @@ const details: Readonly<Record<string, { label: Text; values: Readonly<Record<st
   stubUpgradesNeedProof: { label: 'Always verify users with their home instance', values: yesOrNo },
   status: { label: 'Status', values: { active: 'active', pending: 'pending', unreachable: 'unreachable' } },
   reason: { label: 'Reason', values: {} },
-  homeUserId: { label: 'Id at home', values: {} },
-  answeredId: { label: 'Id in the answer', values: {} },
+  homeUserId: { label: 'ID at the home instance', values: {} },
+  answeredId: { label: 'ID in the response', values: {} },
   direction: { label: 'Requested by', values: { inbound: 'the other instance', outbound: 'a user here' } },
 }
 

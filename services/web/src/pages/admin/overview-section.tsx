@@ -25,7 +25,7 @@ export function OverviewSection() {
           {query.data.publicOrigin !== location.origin && (
             <Notice
               tone="warning"
-              text="You are at {here}, but this instance is known as {origin} (PUBLIC_ORIGIN): links of invites and recoveries lead there, and passkeys work only there."
+              text="You opened this instance at {here}, but its address is {origin} (PUBLIC_ORIGIN). Invite and password reset links lead there, and passkeys work only there."
               values={{ here: location.origin, origin: query.data.publicOrigin }}
             />
           )}

@@ -133,7 +133,7 @@ const UnsuspendDialog = askBefore<User>({
       {homeSuspendedAt != null && (
         <Notice
           tone="warning"
-          text="The home instance suspended this account. Unsuspended here, it can log in whatever the home says, until the home suspends it again."
+          text="This account’s home instance suspended it. If you unsuspend it, it can be used here until the home instance suspends it again."
         />
       )}
     </>
@@ -162,7 +162,7 @@ const RemoveSecondFactorDialog = askBefore<User>({
 })
 
 const deletionModes = [
-  ['soft', 'Keep the messages', 'Others there can still read them. They are shown as written by a deleted user.'],
+  ['soft', 'Keep the messages', 'People there can still read them. The author is shown as a deleted user.'],
   ['full', 'Delete the messages too', 'The messages on those instances are deleted as well.'],
 ] as const
 
@@ -193,7 +193,7 @@ function DeleteUserDialog({ row: user, name: username, ...props }: UserDialogPro
       {instances.length > 0 && (
         <>
           <p>
-            {t('Other instances that are asked to delete the account there: {count} ({hosts}).', {
+            {t('Instances that will be asked to delete the account too: {count} ({hosts}).', {
               count: formatNumber(instances.length),
               hosts: instances.map(hostOf).join(', '),
             })}
@@ -219,7 +219,7 @@ function tellDeletion(username: string, instances: number): string {
   if (instances === 0) return t('{username} was deleted.', { username })
   const values = { username, count: formatNumber(instances) }
   return t(
-    '{username} was deleted. Other instances that are asked: {count}. The page of the user tells what they do.',
+    '{username} was deleted. Instances that were asked to delete the account too: {count}. The user’s page shows their progress.',
     values,
   )
 }
