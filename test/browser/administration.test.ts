@@ -100,7 +100,7 @@ describe('the administration in the browser', function () {
     await actions.fillField(late, 'New password', 'too late by a bit')
     await actions.fillField(late, 'Confirm new password', 'too late by a bit')
     await actions.click(late, 'Change password')
-    await actions.waitForText(late, 'This link does not count any more')
+    await actions.waitForText(late, 'This link no longer works.')
     await late.goto(`${instance.origin}/recover`)
     await actions.waitForText(late, 'This link is incomplete.')
     await late.context().close()
@@ -172,7 +172,7 @@ describe('the administration in the browser', function () {
     await actions.clickInMenu(admin, 'guest', 'Delete guest')
     expect(await admin.getByRole('dialog').getByText('On the other instances').count()).to.equal(0)
     await actions.clickInDialog(admin, 'Delete permanently')
-    await actions.waitForText(admin, 'guest deleted.')
+    await actions.waitForText(admin, 'guest was deleted.')
 
     await admin.getByText('@guest').waitFor({ state: 'detached' })
   })
@@ -227,7 +227,7 @@ describe('the administration in the browser', function () {
     await admin.goto(`${instance.origin}/admin/users/77`)
     await admin.getByText('Suspended by its home').first().waitFor()
     await actions.clickInMenu(admin, 'far@home.example', 'Unsuspend far@home.example')
-    await admin.getByRole('dialog').getByText('The home instance suspended this account.').waitFor()
+    await admin.getByRole('dialog').getByText('This account’s home instance suspended it.').waitFor()
     await actions.clickInDialog(admin, 'Unsuspend')
 
     await actions.waitForText(admin, 'far@home.example can log in again.')
@@ -265,9 +265,9 @@ describe('the administration in the browser', function () {
 
     for (const action of [
       /changed the settings/,
-      /created the invite Open evening/,
-      /revoked the invite Mistake/,
-      /reset the pass/,
+      /created invite Open evening/,
+      /revoked invite Mistake/,
+      /reset the password of user/,
       /deleted user/,
     ]) {
       expect(lines.filter((line) => action.test(line))).to.have.length.at.least(1)
