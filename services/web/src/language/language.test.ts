@@ -6,7 +6,7 @@ import ts from 'typescript'
 import { findRegistrationProblems } from '@gatehouse/client/registration'
 import english from './english.json' with { type: 'json' }
 import german from './german.json' with { type: 'json' }
-import { findLanguage, t } from './language.ts'
+import { currentLanguage, findLanguage, loadLanguage, t } from './language.ts'
 
 const web = join(import.meta.dirname, '..')
 const root = join(web, '../../..')
@@ -19,6 +19,20 @@ describe('The languages of the web app', () => {
     expect(findLanguage(['en-GB', 'de'])).to.equal('en')
     expect(findLanguage(['fr', 'pt-BR'])).to.equal('en')
     expect(findLanguage([])).to.equal('en')
+  })
+
+  it('are those chosen last, also where the texts chosen before come later', async () => {
+    const page = globalThis as { document?: unknown }
+    page.document = { documentElement: {} }
+    try {
+      await loadLanguage('de')
+      expect([currentLanguage(), t('Save')]).to.deep.equal(['de', 'Speichern'])
+
+      await Promise.all([loadLanguage('de'), loadLanguage('en')])
+      expect([currentLanguage(), t('Save')]).to.deep.equal(['en', 'Save'])
+    } finally {
+      delete page.document
+    }
   })
 
   it('have the values in the places that the text has for them', () => {

@@ -20,6 +20,8 @@ export type Language = keyof typeof languages
 
 const storageKey = 'gatehouse_language'
 let current: Language = 'en'
+/** Chosen last. Its texts may still be loading. */
+let latest: Language = 'en'
 let catalogue: Readonly<Record<string, string>> = {}
 let refusalTexts: Partial<Record<RefusalCode, string>> = {}
 const listeners = new Set<() => void>()
@@ -41,10 +43,15 @@ export async function chooseLanguage(language: Language): Promise<void> {
 export async function loadLanguage(
   language = findLanguage([recall(storageKey) ?? '', ...navigator.languages]),
 ): Promise<void> {
-  if (language === 'de') return show(language, await loadGerman())
+  latest = language
+  if (language === 'de') {
+    const german = await loadGerman()
+    if (latest === language) show(language, german)
+    return
+  }
   show(language, noTexts)
   const english = await loadEnglish()
-  if (current === language) apply(english)
+  if (latest === language) apply(english)
 }
 
 type Catalogue = {
