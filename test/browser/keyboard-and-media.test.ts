@@ -138,6 +138,23 @@ describe('the web app by keyboard, without motion, and on paper', function () {
     await page.context().close()
   })
 
+  it('needs no scrolling to the side on phones with text of 200 %', async () => {
+    const page = await openMedia({ viewport: { width: 390, height: 800 } })
+    await page.evaluate(() => void (document.documentElement.style.fontSize = '200%'))
+    const paths = ['/settings/profile', '/settings/security', '/settings/instances', '/admin/users', '/admin/settings']
+    for (const path of paths) {
+      await actions.follow(page, path)
+      await page.locator('.card, .filters').first().waitFor()
+      await page.locator('.skeleton').first().waitFor({ state: 'detached' })
+      const overflow = () => document.documentElement.scrollWidth - document.body.clientWidth
+      expect(await page.evaluate(overflow), path).to.equal(0)
+    }
+    await actions.follow(page, '/channels/@me')
+    const button = await page.getByRole('button', { name: 'Edit profile' }).first().boundingBox()
+    expect(button!.x + button!.width).to.be.below(await page.evaluate(() => document.body.clientWidth))
+    await page.context().close()
+  })
+
   it('prints no password, no link of an invite and no token', async () => {
     const page = await actions.openPage(browser, instance, { path: '/admin/invites', token })
     await actions.click(page, 'New invite')
