@@ -136,8 +136,8 @@ describe('the examples of web servers before an instance', function () {
 
     expect(code).to.equal(7)
     expect(output)
-      .to.match(/WRONG +X-Forwarded-For +that of this computer is believed/)
-      .and.match(/ok +own origin/)
+      .to.match(/FAIL +X-Forwarded-For +of this computer is trusted/)
+      .and.match(/ok +public address/)
   })
 
   it('has an example for Traefik, which no test runs, with nothing that keeps requests or answers', () => {

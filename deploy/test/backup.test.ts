@@ -143,7 +143,7 @@ describe('backup and restore', function () {
     for (const kept of [10, 400, Math.floor(size / 2), size - 1]) {
       await copyFile(at('whole'), at('cut'))
       await truncate(at('cut'), kept)
-      expect(await refusal(at('cut')), `${kept} of ${size} bytes`).to.match(/^\S+ is (cut|no backup)[^\n]*$/)
+      expect(await refusal(at('cut')), `${kept} of ${size} bytes`).to.match(/^\S+ is (damaged|not a Gatehouse backup)[^\n]*$/)
     }
     await writeFile(at('text'), 'some text')
     expect(await refusal(at('text'))).to.match(/damaged: it is not a Gatehouse backup$/)
@@ -159,7 +159,7 @@ describe('backup and restore', function () {
     expect(await readdir(uploadDir)).to.deep.equal([])
     expect(await refusal(at('whole'))).to.equal('none')
     expect(await query(target.url, 'select count(*)::int as n from users')).to.deep.equal([{ n: 300 }])
-    expect(await refusal(at('whole'))).to.match(/^this instance has accounts/)
+    expect(await refusal(at('whole'))).to.match(/^this instance already has accounts/)
 
     await writeFile(at('wrong'), 'another passphrase')
     const shown = await gatehouse(folder, 'secrets', 'show', at('secrets'), '--passphrase-file', at('wrong'))
@@ -187,7 +187,7 @@ describe('backup and restore', function () {
     expect([oneName.code, existsSync(at('one'))], 'no archive without its secrets').to.deep.equal([2, false])
     expect(left).to.deep.equal([false, false])
     expect(`${unnamed.errors}${absent.errors}`.match(/^UPLOAD_DIR: /gm)).to.have.length(2)
-    expect(again.errors).to.match(/is there: name another one/)
+    expect(again.errors).to.match(/already exists: choose another file name/)
     expect(await readFile(at('kept'))).to.deep.equal(before)
     expect(existsSync(at('kept.secrets'))).to.equal(true)
   })

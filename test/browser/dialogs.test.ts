@@ -280,7 +280,7 @@ const cases: DialogCase[] = [
   {
     component: 'ResetDialog',
     ...inMenuOfPeer('c.example'),
-    opener: 'Reset c.example',
+    opener: 'Reset peering with c.example',
     first: 'Cancel',
     takesText: false,
   },

@@ -83,7 +83,7 @@ describe('peers in the browser', function () {
     await askingPage.reload()
     await row(askingPage, asked).getByText('A different instance now responds at this address.').waitFor()
 
-    await actions.clickInMenu(askingPage, asked.host, `Reset ${asked.host}`)
+    await actions.clickInMenu(askingPage, asked.host, `Reset peering with ${asked.host}`)
     await actions.waitForText(askingPage, 'This removes the peering.')
     await actions.clickInDialog(askingPage, 'Reset')
 
