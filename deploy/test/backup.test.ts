@@ -143,7 +143,9 @@ describe('backup and restore', function () {
     for (const kept of [10, 400, Math.floor(size / 2), size - 1]) {
       await copyFile(at('whole'), at('cut'))
       await truncate(at('cut'), kept)
-      expect(await refusal(at('cut')), `${kept} of ${size} bytes`).to.match(/^\S+ is (damaged|not a Gatehouse backup)[^\n]*$/)
+      expect(await refusal(at('cut')), `${kept} of ${size} bytes`).to.match(
+        /^\S+ is (damaged|not a Gatehouse backup)[^\n]*$/,
+      )
     }
     await writeFile(at('text'), 'some text')
     expect(await refusal(at('text'))).to.match(/damaged: it is not a Gatehouse backup$/)
