@@ -85,7 +85,7 @@ describe('examples/chat', function () {
 
   const say = async (page: Page, text: string) => {
     await page.getByLabel('Message', { exact: true }).fill(text)
-    await page.getByRole('button', { name: 'Update' }).click()
+    await page.getByRole('button', { name: 'Send' }).click()
   }
   const posts = (page: Page, text: string) => page.getByRole('article').filter({ hasText: text })
   const read = async (token: string) => (await call(token, `GET ${channel}`)).body as unknown as { messages: Message[] }
@@ -204,7 +204,7 @@ describe('examples/chat', function () {
     await example.chat.start()
     await posts(gracesPage, answered.at(-1)!).waitFor()
     await posts(adasPage, answered.at(-1)!).waitFor()
-    await adasPage.getByRole('button', { name: 'Update' }).click()
+    await adasPage.getByRole('button', { name: 'Send' }).click()
     await posts(gracesPage, 'written while it was away').waitFor()
 
     const stored = (await read(ada.token)).messages.map(({ text }) => text)

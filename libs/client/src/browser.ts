@@ -9,22 +9,12 @@ export function createBrowserClient<App extends LiveTypes = AnyLive>(
     origin: location.origin,
     storage: browserStorage(),
     watchStorage: (changed) => {
-      const listener = ({ key }: StorageEvent) => changed(key)
       // A page in the back/forward cache gets no events of the storage.
-      const comesBack = ({ persisted }: PageTransitionEvent) => void (persisted && changed(null))
-      addEventListener('storage', listener)
-      addEventListener('pageshow', comesBack)
-      return () => {
-        removeEventListener('storage', listener)
-        removeEventListener('pageshow', comesBack)
-      }
+      const listener = ({ key = null, persisted = true }: Partial<StorageEvent & PageTransitionEvent>) =>
+        void (persisted && changed(key))
+      return listen(['storage', 'pageshow'], listener)
     },
-    watchActivity: (active) => {
-      const events = ['pointerdown', 'keydown']
-      const listener = () => active()
-      for (const event of events) addEventListener(event, listener, { passive: true })
-      return () => events.forEach((event) => removeEventListener(event, listener))
-    },
+    watchActivity: (active) => listen(['pointerdown', 'keydown'], active),
     runAlone,
     ...overrides,
   })
@@ -33,14 +23,20 @@ export function createBrowserClient<App extends LiveTypes = AnyLive>(
     if (client.live.getSnapshot().retryAt !== null) client.live.retryNow()
     void client.session.loadUser()
   }
-  addEventListener('online', reconnect)
+  const stopReconnecting = listen(['online'], reconnect)
   return {
     ...client,
     close: () => {
-      removeEventListener('online', reconnect)
+      stopReconnecting()
       client.close()
     },
   }
+}
+
+/** Returns a function that ends it. */
+function listen(events: string[], listener: (event: Event) => void): () => void {
+  for (const event of events) addEventListener(event, listener, { passive: true })
+  return () => events.forEach((event) => removeEventListener(event, listener))
 }
 
 /** Insecure origins have no locks: their tabs may renew the session that they share more than once. */

@@ -198,7 +198,7 @@ export function createClient<App extends LiveTypes = AnyLive>(options: ClientOpt
     endSessions: async (password, options = {}) =>
       void (await replaceToken(() => api.call('endSessions', { body: { password }, ...options }))),
     deleteAccount: async (credentials, options) => {
-      if (credentials.username !== currentUser().username) throw new ApiError(400, 'That’s not your username.')
+      if (credentials.username !== currentUser().username) throw new ApiError(400, 'This is not your username.')
       const outcome = await deleteAccount({ api, connections, verifyPassword }, credentials, options)
       const remaining = token() // null when the socket was closed for the deletion before
       if (outcome.deleted && remaining) session.invalidateToken(remaining, accountDeleted)

@@ -1,4 +1,3 @@
-import type { Square } from '@gatehouse/client'
 import { useEffect, useRef, useState } from 'react'
 import { isEnded, useClient } from './hooks.ts'
 
@@ -19,7 +18,7 @@ export function useKeptState<T>(key: string | null, initial: T) {
 }
 
 /** `crop`: the square that the server cuts out, where the browser could not. */
-export type Picture = { blob: Blob; crop: Square | null }
+export type Picture = { blob: Blob; crop: string | null }
 
 /** `key`: as in `useKeptState`. */
 export function useImageFile(key: string | null = null) {

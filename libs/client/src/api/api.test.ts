@@ -254,7 +254,7 @@ describe('the API client', () => {
 
     expect((body as FormData).get('file')).to.be.instanceOf(Blob)
     expect((body as FormData).has('crop')).to.equal(false)
-    await api.upload(new Blob(['png']), { crop: { left: 0.4, top: 20.5, side: 99.9 } })
+    await api.upload(new Blob(['png']), { crop: '0,21,100' })
     expect((body as FormData).get('crop')).to.equal('0,21,100')
     expect(api.uploadUrl(filename)).to.equal(`${home}/api/uploads/f.webp`)
     expect(api.uploadUrl(null)).to.equal(null)

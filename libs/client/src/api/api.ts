@@ -2,7 +2,7 @@ import { endpointTable, type EndpointRow } from '@gatehouse/contracts/endpoints'
 import type { ClientClock, Fetch, Jitter } from '../platform.ts'
 import { anySignal, reconnectDelayMs } from '../wait.ts'
 import { ApiError, NetworkFailure, RateLimited } from './errors.ts'
-import type { Availability, Endpoints, Square, Upload } from './records.ts'
+import type { Availability, Endpoints, Upload } from './records.ts'
 
 export type CallOptions = { signal?: AbortSignal | undefined }
 
@@ -121,10 +121,10 @@ export function createApi(options: ApiOptions) {
         return { available, reason, ...(error.code !== null && { code: error.code }) }
       }
     },
-    /** At most 8 MiB. `crop`: what the server keeps of it. */
-    upload: (file: Blob, { signal, crop }: CallOptions & { crop?: Square | null } = {}): Promise<Upload> => {
+    /** At most 8 MiB. `crop`: the square that the server keeps of it, as `left,top,side` in pixels of the upright picture. */
+    upload: (file: Blob, { signal, crop }: CallOptions & { crop?: string | null } = {}): Promise<Upload> => {
       const body = new FormData()
-      if (crop) body.append('crop', [crop.left, crop.top, crop.side].map(Math.round).join())
+      if (crop) body.append('crop', crop)
       body.append('file', file)
       return call('upload', { body, signal })
     },

@@ -28,8 +28,6 @@ export type OpenSockets = EndpointReply<'listSockets'>
 export type SignIns = EndpointReply<'listSignIns'>['signIns']
 export type ProfileChange = EndpointBody<'patchSelf'>
 export type Upload = EndpointReply<'upload'>
-/** In pixels of the upright picture. */
-export type Square = { left: number; top: number; side: number }
 export type InstanceInfo = EndpointReply<'instanceInfo'>
 
 export type IdentityDeletionRequest = EndpointBody<'deleteFederationIdentity'>

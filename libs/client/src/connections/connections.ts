@@ -66,7 +66,7 @@ export function createConnections(deps: SignInDeps & { session: Pick<Session, 'g
       })
       const added = { origin, username }
       await changeReplicatedInstances((instances) => [...withoutOrigins(instances, [origin]), added]).catch(() =>
-        remotes.change(origin, { error: 'Connected, but we couldn’t update your account.' }),
+        remotes.change(origin, { error: 'Connected, but your account was not updated.' }),
       )
       ensurePeering(origin)
       return find(origin) ?? newRemote(origin, username)

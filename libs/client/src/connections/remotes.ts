@@ -31,7 +31,7 @@ export function newRemote(origin: string, username: string, part: Partial<Remote
 export function stateAfter(error: unknown): Pick<RemoteInstance, 'state' | 'error'> {
   return {
     state: findState(error),
-    error: error instanceof Error ? error.message : 'Something went wrong. Please try again.',
+    error: error instanceof Error ? error.message : 'Something went wrong.',
   }
 }
 

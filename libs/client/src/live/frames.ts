@@ -62,7 +62,7 @@ const sessionEnds: Readonly<Record<number, SessionEnd>> = {
   [closeCodes.accountDeletedAtHandshake]: deleted,
   [closeCodes.passwordReset]: {
     reason: 'password_reset',
-    message: 'Your password was reset. Log in with your new password.',
+    message: 'Your password was reset. Log in with the new one.',
   },
   [closeCodes.accountDeleted]: deleted,
   [closeCodes.accountSuspended]: {

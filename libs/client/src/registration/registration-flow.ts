@@ -1,11 +1,11 @@
 import { normalizeUsername } from '@gatehouse/contracts/constants'
 import type { Api, CallOptions } from '../api/api.ts'
-import type { Credentials, Registration, Square, User } from '../api/records.ts'
+import type { Credentials, Registration, User } from '../api/records.ts'
 import type { KeyValueStorage } from '../platform.ts'
 import { tokenKey, type Session } from '../session/session.ts'
 
 export type RegistrationInput = Credentials &
-  Pick<Registration, 'displayName' | 'avatarColor' | 'inviteToken'> & { avatar?: Blob | null; crop?: Square | null }
+  Pick<Registration, 'displayName' | 'avatarColor' | 'inviteToken'> & { avatar?: Blob | null; crop?: string | null }
 
 /** `avatarError`: the account exists, but the avatar was not saved. */
 export type RegistrationOutcome = { user: User; avatarError: Error | null }
@@ -36,7 +36,7 @@ export async function completeRegistration(
   return outcome
 }
 
-type Avatar = { avatar: Blob; crop: Square | null }
+type Avatar = { avatar: Blob; crop: string | null }
 
 async function saveAvatar(
   api: Pick<Api, 'call' | 'upload'>,

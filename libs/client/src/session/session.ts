@@ -34,11 +34,11 @@ export type SessionState = {
 export type Session = ReturnType<typeof createSession>
 
 export const noSession: SessionState = { token: null, user: null, loading: false, reconnecting: false, ended: null }
-const loggedOut: SessionEnd = { reason: 'logged_out', message: 'You’re logged out.' }
+const loggedOut: SessionEnd = { reason: 'logged_out', message: 'You are logged out.' }
 const endedElsewhere: SessionEnd = { reason: 'ended_elsewhere', message: 'You logged out in another tab.' }
 const loadFailed: SessionEnd = {
   reason: 'load_failed',
-  message: 'We couldn’t load your account. Please log in again.',
+  message: 'Your account could not be loaded. Please log in again.',
 }
 
 /** Spec: Client session behaviour. */

@@ -31,8 +31,11 @@ export function CropDialog({ picture, file, onCrop, onClose }: Props) {
     setView((current) => dragView(picture, current, { x: movement[0] ?? 0, y: movement[1] ?? 0 }, 280))
   }
   const crop = () => {
-    // The server cuts what cannot be read back here.
-    if (!readsCanvas()) return onCrop({ blob: file, crop: visibleSquare(picture, view) })
+    if (!readsCanvas()) {
+      // The server cuts what cannot be read back here.
+      const { left, top, side } = visibleSquare(picture, view)
+      return onCrop({ blob: file, crop: [left, top, side].map(Math.round).join() })
+    }
     canvas.current?.toBlob((blob) => blob && onCrop({ blob, crop: null }), 'image/png')
   }
 
