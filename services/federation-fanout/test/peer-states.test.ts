@@ -3,9 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { insertUser, answered } from '@gatehouse/test-kit'
 import { Peer } from '@gatehouse/domain'
-import { checkHomeEpoch, detachHome, verifyAttachProof } from '@gatehouse/contracts'
+import { checkHomeEpoch, deleteFederatedIdentity, detachHome, verifyAttachProof } from '@gatehouse/contracts'
 import { OutboundFailure, type OutboundRequest } from '@gatehouse/outbound'
 import { checkHome } from '../src/operations/ask-home.ts'
+import { policy } from '../src/policy.ts'
 import { hashToken, readSignature, verifySignature } from '../src/peers/signature.ts'
 import {
   buildPeer,
@@ -308,6 +309,56 @@ describe('the states of a peer', () => {
       expect(asked).to.deep.equal(detached)
     })
   }
+
+  /** Contract: 7, Detached accounts. */
+  it('active: an instance set up anew has no word on the accounts of the former one, which wait to be detached', async () => {
+    await build({ instance_id: fakeInstanceId, next_attempt_at: new Date(instance.clock.now()) })
+    const reset = [remote.origin, 'b.test', randomUUID(), fakeInstanceId, new Date(instance.clock.now())]
+    const sql =
+      'insert into peer_resets (origin, host, instance_id, new_instance_id, next_attempt_at) values (?, ?, ?, ?, ?)'
+    await instance.deps.orm.em.fork().execute(sql, reset)
+    const pages: string[] = []
+    remote.answer = ({ path }, response) => {
+      if (path !== '/api/federation/sync') return false
+      pages.push(path)
+      sendJson(response, 200, { events: [], hasMore: false, checkpoint: 0 })
+    }
+    const deleted: string[] = []
+    await using _deletion = await instance.deps.bus.respond(deleteFederatedIdentity, async ({ homeUserId }) => {
+      deleted.push(homeUserId)
+      return { outcome: 'deleted' }
+    })
+    const ask = async () => {
+      const deletion = { homeUserId: '7', homeInstance: 'b.test', mode: 'full' }
+      const by = { origin: remote.origin, secret: secretOfPeer }
+      const answers = [
+        await sendAsPeer(instance, ['DELETE', '/api/federation/identity', deletion], by),
+        await signed('/api/federation/relay', { version: 1, events: [] }),
+        await signed('/api/federation/epoch', {}),
+      ]
+      return answers.map(({ status, headers }) => [status, headers.get('retry-after')])
+    }
+
+    await instance.runDue()
+    const before = [await ask(), [...pages], [...deleted]]
+    await using _identity = await instance.deps.bus.respond(detachHome, async () => ({ detached: 1, tombstoned: 0 }))
+    for (const _round of [1, 2]) {
+      instance.clock.advance(policy.leaseMs)
+      await instance.runDue()
+    }
+
+    expect(before).to.deep.equal([
+      [
+        [503, '1'],
+        [503, '1'],
+        [200, null],
+      ],
+      [],
+      [],
+    ])
+    expect(await ask()).to.deep.equal([1, 2, 3].map(() => [200, null]))
+    expect([pages.length, deleted]).to.deep.equal([1, ['7']])
+  })
 
   it('an instanceId of a relay that cannot be stored is 400', async () => {
     await build()

@@ -54,6 +54,34 @@ describe("A home's yes", () => {
     expect((await logIn(firstPassword)).status).to.equal(200)
   })
 
+  /** Contract: 7, Detached accounts. */
+  it('does not count for who came before another instance was seen at that host, whatever became of the peering', async () => {
+    const { id } = await register('111111')
+    const { createdAt, passwordHash } = await readUser(identity, id)
+    const execute = (sql: string, parameters: unknown[]) => identity.deps.orm.em.fork().execute(sql, parameters)
+    await execute(`insert into peer_resets (origin, host, instance_id) values (?, 'home.test', 'the former one')`, [
+      'https://home.test',
+    ])
+    home.users['alice'] = { id: '111111', password: laterPassword }
+    const columns = [
+      { seen_at: createdAt, new_instance_id: null },
+      { seen_at: createdAt, new_instance_id: 'the new one' },
+      { seen_at: null, new_instance_id: 'the new one' },
+    ]
+
+    const outcomes = []
+    for (const { seen_at, new_instance_id } of columns) {
+      await execute('update peer_resets set seen_at = ?, new_instance_id = ?', [seen_at, new_instance_id])
+      outcomes.push((await logIn(laterPassword)).status)
+    }
+    const unchanged = await readUser(identity, id)
+    await execute('update peer_resets set seen_at = ?', [new Date(createdAt.getTime() - 1)])
+
+    expect(outcomes).to.deep.equal([401, 401, 401])
+    expect(unchanged).to.include({ passwordHash })
+    expect((await logIn(laterPassword)).status).to.equal(200)
+  })
+
   it('counts for the id that the account holds', async () => {
     const { id } = await register('111111')
     home.users['alice'] = { id: '111111', password: laterPassword }

@@ -4,7 +4,7 @@ import type { Deps } from '../deps.ts'
 import { awaitApproval, postOffer } from '../handshake/attempt-handshake.ts'
 import { proveSecret } from '../handshake/prove-secret.ts'
 import { isSuccess, jsonOf, sendToPeer, tryExchange } from '../peers/exchange.ts'
-import { noteInstance } from '../peers/peer-states.ts'
+import { isDetaching, noteInstance } from '../peers/peer-states.ts'
 import { newSecret, withPeer } from '../peers/with-peer.ts'
 import { delayAfter, policy } from '../policy.ts'
 import { later, receiveEvents } from '../relay/receive-events.ts'
@@ -75,8 +75,10 @@ function stillActive({ id, rotatedAt = null }: Peer) {
   return { id, rotatedAt, status: 'active' } as const
 }
 
-async function isUnchanged({ orm }: Deps, peer: Peer): Promise<boolean> {
-  return (await orm.em.fork().count(Peer, stillActive(peer))) === 1
+/** Still the peer that it was, and what it says is about its own users. */
+async function isUnchanged(deps: Deps, peer: Peer): Promise<boolean> {
+  if (await isDetaching(deps, peer)) return false
+  return (await deps.orm.em.fork().count(Peer, stillActive(peer))) === 1
 }
 
 async function learnInstance(deps: Deps, { origin, secret }: Peer): Promise<boolean> {

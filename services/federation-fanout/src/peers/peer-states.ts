@@ -108,6 +108,15 @@ export async function findFormerInstance(em: EntityManager, origin: string): Pro
   return (await read<{ instanceId: string }>(em, sql, [origin]))[0]?.instanceId
 }
 
+/**
+ * Whether accounts of a former instance of the host still wait for their detachment. Until it is done nothing that the new
+ * instance says may reach them. Contract: 7, Detached accounts.
+ */
+export async function isDetaching({ orm }: Pick<Deps, 'orm'>, { host }: Pick<Peer, 'host'>): Promise<boolean> {
+  const sql = 'select from peer_resets where host = ? and new_instance_id is not null limit 1'
+  return (await read(orm.em.fork(), sql, [host])).length > 0
+}
+
 /** Repeated until identity has done it. Contract: 7, detached accounts; federation-wire.md 2.6. */
 export async function detachFormerAccounts({ orm, bus, log }: Deps, origin: string): Promise<void> {
   const em = orm.em.fork()

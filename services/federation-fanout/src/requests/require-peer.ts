@@ -4,7 +4,7 @@ import { createQuota, isRefusal, rateLimited, refuse } from '@gatehouse/runtime'
 import { callerOf } from '@gatehouse/service-kit'
 import type { Context, Middleware } from 'koa'
 import type { Deps } from '../deps.ts'
-import { activate, isConsented } from '../peers/peer-states.ts'
+import { activate, isConsented, isDetaching } from '../peers/peer-states.ts'
 import { lacksSignature, readSignedHeaders, signAnswer, verifySignature } from '../peers/signature.ts'
 import type { SignedHeaders } from '../peers/signature.ts'
 import { withPeer } from '../peers/with-peer.ts'
@@ -25,7 +25,7 @@ const refusals = {
 
 /**
  * `isProof`: the epoch question is refused only to revoked peers, and never activates a peer. Throws signature_missing,
- * peer_unknown, signature_wrong, signature_stale, nonce_used. Contract: 7.
+ * peer_unknown, signature_wrong, signature_stale, nonce_used, busy. Contract: 7.
  */
 export function requirePeer(deps: Deps, { isProof = false, parse = parseBody } = {}): Middleware {
   const help = 'Signed requests of other instances'
@@ -42,7 +42,10 @@ export function requirePeer(deps: Deps, { isProof = false, parse = parseBody } =
     const sql = 'update peers set seen_at = ? where id = ?'
     if (!peer.isSeenAt(now)) await changeRows(deps.orm.em.fork(), sql, [now, peer.id])
     Object.assign(ctx.state, { signer: peer, signerSecret: secret, signedInput: parse(body) })
-    await runWithNonce(deps, ctx, signed, next)
+    await runWithNonce(deps, ctx, signed, async () => {
+      if (!isProof && (await isDetaching(deps, peer))) throw busy()
+      await next()
+    })
   }
 }
 
@@ -151,12 +154,14 @@ export function limitPeer(deps: Pick<Deps, 'orm' | 'clock'>, limit: SharedLimit)
   }
 }
 
+const busy = () => refuse.busy({ headers: { 'Retry-After': '1' } })
+
 /** Of each peer, in this process. Use it after `requirePeer`. Throws busy. Contract: 7, sync. */
 export function oneAtATime(): Middleware {
   const underWay = createQuota(1)
   return async (ctx, next) => {
     const { id } = signerOf(ctx)
-    if (!underWay.take(id)) throw refuse.busy({ headers: { 'Retry-After': '1' } })
+    if (!underWay.take(id)) throw busy()
     try {
       await next()
     } finally {

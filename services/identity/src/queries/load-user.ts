@@ -75,6 +75,16 @@ export async function findFederatedUser(em: EntityManager, identity: FederatedId
   return namesake ? await em.findOne(User, { id: namesake.id }) : null
 }
 
+/**
+ * Whether the account is one of an instance that another one has replaced at its host, and waits for its detachment. The new
+ * one has no word on it. Contract: 7, Detached accounts.
+ */
+export async function isOfFormerInstance(em: EntityManager, { homeInstance, createdAt }: User): Promise<boolean> {
+  const sql = `select from peer_resets where host = ? and (seen_at is not null or new_instance_id is not null)
+    and coalesce(seen_at, 'infinity') >= ? limit 1`
+  return (await read(em, sql, [homeInstance ?? '', createdAt])).length > 0
+}
+
 type RemoteIdentity = { homeUserId: string; homeInstance: string }
 
 /** The live account, else a tombstone. Spec: Tombstone, resolver. */

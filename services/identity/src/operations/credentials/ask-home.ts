@@ -6,6 +6,7 @@ import { requestIdHeader } from '@gatehouse/service-kit'
 import { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
+import { isOfFormerInstance } from '../../queries/load-user.ts'
 import { judgeHomeUserId } from './judge-home-user-id.ts'
 
 export type AskDeps = OperationContext & Pick<Deps, 'outbound' | 'config' | 'bus'>
@@ -43,7 +44,7 @@ export async function askHome(deps: AskDeps, asked: Asked): Promise<HomeAnswer> 
     // Any web server may answer 200.
     const signedIn = answer.status === 200 ? read(credentials, answer) : undefined
     if (!signedIn || left <= 0) return { verdict: 'no_answer' }
-    const unrecognized = await judgeInstance(deps, { host: homeInstance, requestId, timeoutMs: left })
+    const unrecognized = await judgeInstance(deps, { account, host: homeInstance, requestId, timeoutMs: left })
     if (unrecognized) return unrecognized
     const homeUserId = await judgeHomeUserId(deps, { account, answered: signedIn.user.id, requestId })
     return homeUserId === null ? { verdict: 'refused' } : { verdict: 'confirmed', homeUserId }
@@ -69,17 +70,19 @@ function read<T>(schema: z.ZodType<T>, { body }: OutboundAnswer): T | undefined 
   }
 }
 
-type Question = { host: string; requestId: string | undefined; timeoutMs: number }
+type Question = { account: User; host: string; requestId: string | undefined; timeoutMs: number }
 
 /** Undefined where nothing speaks against it. Throws `Unavailable`. */
 async function judgeInstance(
   deps: AskDeps,
-  { host, requestId, timeoutMs }: Question,
+  { account, host, requestId, timeoutMs }: Question,
 ): Promise<NotConfirmed | undefined> {
   const { bus, log } = deps
   const options = { requestId, timeoutMs: timeoutMs + policy.homeCallMarginMs }
   const reply = bus.request(checkHomeEpoch, { host, timeoutMs }, options)
-  const { outcome } = await answerAbout(deps, { host, reply, ofStranger: { outcome: 'unknown' } })
+  const known = await answerAbout(deps, { host, reply, ofStranger: { outcome: 'unknown' } })
+  // After the word on the peer: a new peering may have made another instance the known one.
+  const outcome = (await isOfFormerInstance(deps.orm.em.fork(), account)) ? 'changed' : known.outcome
   if (outcome === 'same' || outcome === 'unknown') return undefined
   log.warn({ homeInstance: host, requestId, outcome }, 'home instance not recognized at login')
   return { verdict: outcome === 'changed' ? 'refused' : 'no_answer' }
