@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
-import { insertUser, answered } from '@gatehouse/test-kit'
+import { answered, countLockWaits, eventually, insertUser } from '@gatehouse/test-kit'
 import { Peer } from '@gatehouse/domain'
 import { checkHomeEpoch, deleteFederatedIdentity, detachHome, verifyAttachProof } from '@gatehouse/contracts'
 import { OutboundFailure, type OutboundRequest } from '@gatehouse/outbound'
@@ -326,7 +326,7 @@ describe('the states of a peer', () => {
     const deleted: string[] = []
     await using _deletion = await instance.deps.bus.respond(deleteFederatedIdentity, async ({ homeUserId }) => {
       deleted.push(homeUserId)
-      return { outcome: 'deleted' }
+      return { outcome: 'deleted' as const }
     })
     const ask = async () => {
       const deletion = { homeUserId: '7', homeInstance: 'b.test', mode: 'full' }
@@ -624,6 +624,31 @@ describe('the states of a peer', () => {
     const sql = `select user_id::text as id, origin from profile_askers join peers on peers.id = peer_id where user_id = any(?::bigint[])`
     const askers = await instance.deps.orm.em.fork().execute(sql, [`{${id},${other}}`])
     expect(askers).to.deep.equal([{ id, origin: remote.origin }])
+  })
+
+  /** Contract: 7, Account states. */
+  it('a first lookup waits for a suspension that is not committed yet, of which its peer then hears', async () => {
+    await build()
+    const [lone, user] = [
+      await insertUser(instance.deps, { username: 'left_alone' }),
+      await insertUser(instance.deps, { username: 'late_asked' }),
+    ]
+    const suspension = instance.deps.orm.em.fork()
+    await suspension.begin()
+    await suspension.execute('update users set suspended_at = 5, suspension_changed_at = 5 where id = ?', [user.id])
+
+    const lookups = [
+      await signed('/api/federation/users/lookup', { username: 'left_alone' }),
+      ...(await Promise.all([
+        signed('/api/federation/users/lookup', { username: 'late_asked' }),
+        eventually('the lookup waits', () => countLockWaits(instance.deps)).then(() => suspension.commit()),
+      ])),
+    ]
+
+    expect(lookups.map((answer) => answer?.status)).to.deep.equal([200, 200, undefined])
+    const sql = 'select user_id::text as id from federation_deliveries where user_id = any(?::bigint[])'
+    const queued = await instance.deps.orm.em.fork().execute<{ id: string }[]>(sql, [`{${lone.id},${user.id}}`])
+    expect(queued.map(({ id }) => id)).to.deep.equal([user.id])
   })
 
   it('lookups are limited to sixty a minute for each peer', async () => {

@@ -32,6 +32,9 @@ export const policy = {
   homeCallMarginMs: 2_000,
   /** Of one account, of other users of its home. Contract: 7, Login repair. */
   homeAnswersAudited: 10,
+  /** Of one account. Contract: 7, Account states. */
+  homeStatesAudited: 20,
+  homeStatesAuditedWithinMs: 24 * 60 * 60 * 1000,
   /** federation-fanout has 10 s for the other instance. Contract: 3, PATCH, homeUserId; 7, reattach. */
   lookupCallTimeoutMs: 12_000,
   /** Session gateways gather for 0.5 s. Contract: 5, A user. */

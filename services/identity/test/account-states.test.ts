@@ -69,6 +69,27 @@ describe('What a home tells of its accounts', () => {
     ])
   })
 
+  it('is entered twenty times at most for an account within a day, however often it changes', async () => {
+    const entered = async () => {
+      const [row] = await identity.deps.orm.em
+        .fork()
+        .execute<{ count: number }[]>('select count(*)::int as count from audit_log where target_id = ?', [user.id])
+      return row?.count
+    }
+    const alternate = async (from: number) => {
+      for (let ts = from; ts < from + 22; ts += 1) await tell(ts % 2 ? 'active' : 'suspended', ts)
+    }
+
+    await alternate(100)
+    const first = await entered()
+    const state = await readUser(identity, user.id)
+    identity.clock.advance(24 * 60 * 60 * 1000)
+    await tell('suspended', 200)
+
+    expect([first, await entered()]).to.deep.equal([20, 21])
+    expect(state).to.include({ homeStateAt: 121, homeSuspendedAt: null })
+  })
+
   it('counts by its own time: what is repeated, or older than the last one, changes nothing', async () => {
     await tell('suspended', 10)
     const suspended = await readUser(identity, user.id)

@@ -29,6 +29,7 @@ const keptByDeletion: Excepted = {
   'approval_requests.requested_by': 'the wish for a peer, which admins decide and which ends after 30 days',
   'federation_deliveries.user_id': 'it ends with its delivery, which tells nothing of a tombstone',
   'presence_changes.user_id': 'it names the transaction that last changed the status',
+  'users.recovery_admin_id': 'a link says who made it, so that it ends with that account; Contract: 3, recover',
   'spaces.owner_id': 'an account with spaces is not deleted; Spec: DELETE self 3',
 }
 const untoldByExport: Excepted = {
@@ -58,6 +59,7 @@ const untoldByExport: Excepted = {
   'replica_hosts.user_id': 'an index of lists that are told',
   'role_assignments.user_id': 'a record of the space',
   'space_folders.user_id': 'an order of the client',
+  'users.recovery_admin_id': 'an act of an admin',
   'upstream_deletions.user_id': 'it begins with the deletion of the account',
   'voice_restrictions.moderator_id': 'an act of a moderator',
   'voice_restrictions.user_id': 'a record of the space',

@@ -149,6 +149,20 @@ describe('Accounts whose home was lost', () => {
       expect(await readUser(identity, user.id)).to.include({ homeUserId: 'new', isDeleted: false })
     })
 
+    it('is refused where the home suspended the new identity after it had confirmed the proof', async () => {
+      await detach()
+      const suspended = { homeInstance: host, homeUserId: 'new', homeSuspendedAt: identity.clock.now() }
+      const stub = await buildStub(identity, { username: `ivy_1@${host}`, ...suspended })
+
+      const refused = await reattach()
+      const kept = await readUser(identity, stub.id)
+      await identity.deps.orm.em.fork().execute('update users set home_suspended_at = null where id = ?', [stub.id])
+
+      expect([refused.status, refused.body['code'], kept.isDeleted]).to.deep.equal([401, 'proof_invalid', false])
+      expect(await readUser(identity, user.id)).to.include({ federationHomeOrphaned: true, homeUserId: null })
+      expect((await reattach()).status).to.equal(200)
+    })
+
     it('merges the stub of the new identity into the account', async () => {
       await detach()
       const stub = await buildStub(identity, { username: `ivy_1@${host}`, homeInstance: host, homeUserId: 'new' })

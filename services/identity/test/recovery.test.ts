@@ -3,6 +3,7 @@ import { passwordReset } from '@gatehouse/contracts'
 import { accountStateOf, type User } from '@gatehouse/domain'
 import { answered, appCode, countLockWaits, eventually } from '@gatehouse/test-kit'
 import { expect } from 'chai'
+import { createRecoveryLink } from '../src/operations/administration/reset-password.ts'
 import { buildStub, buildUser, cacheState, collectEvents, readUser } from './builders.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 import { testPassword } from './quick-hasher.ts'
@@ -132,6 +133,48 @@ describe('Recovery by a link', () => {
     const token = await offer(user)
     expect(await outcome(recover(token))).to.deep.equal([200, undefined])
     expect(await outcome(recover(token, 'another password'))).to.deep.equal(invalid)
+  })
+
+  it('ends with the authority of the admin who made it', async () => {
+    const operator = { userId: null, username: 'operator' } as const
+    const after = async (change: (maker: User) => Promise<unknown>) => {
+      const [maker, user] = [await buildUser(identity, { isAdmin: true }), await buildUser(identity)]
+      const { body } = await answered(identity.call('POST', `/api/admin/users/${user.id}/recovery-link`, { as: maker }))
+      // What made the link is a token of an earlier second than the change.
+      identity.clock.advance(1_000)
+      await change(maker)
+      return await outcome(recover(new URL(String(body['url'])).hash.slice(1)))
+    }
+    const patchRole = (isAdmin: boolean) => (maker: User) =>
+      answered(identity.call('PATCH', `/api/admin/users/${maker.id}/role`, { as: admin, body: { isAdmin } }))
+    const change = { currentPassword: testPassword, newPassword: 'the own one of an admin' }
+
+    expect(await after(async () => undefined)).to.deep.equal([200, undefined])
+    expect(await after((maker) => answered(act(`${maker.id}/reset-password`)))).to.deep.equal(invalid)
+    expect(await after((maker) => answered(act(`${maker.id}/suspend`, {})))).to.deep.equal(invalid)
+    expect(await after(patchRole(false))).to.deep.equal(invalid)
+    const changePassword = (as: User) =>
+      answered(identity.call('POST', '/api/users/@me/change-password', { as, body: change }))
+    expect(await after(changePassword)).to.deep.equal(invalid)
+    const remove = (maker: User) => answered(identity.call('DELETE', `/api/admin/users/${maker.id}`, { as: admin }))
+    expect(await after(remove)).to.deep.equal(invalid)
+    const user = await buildUser(identity)
+    const { url } = await createRecoveryLink(identity.deps, { userId: user.id, actor: operator })
+    expect(await outcome(recover(new URL(url).hash.slice(1)))).to.deep.equal([200, undefined])
+  })
+
+  it('gives no token when its admin loses the role while the new password is hashed', async () => {
+    const maker = await buildUser(identity, { isAdmin: true })
+    const user = await buildUser(identity)
+    const { body } = await answered(identity.call('POST', `/api/admin/users/${user.id}/recovery-link`, { as: maker }))
+    identity.hasher.beforeWork = async () => {
+      identity.hasher.beforeWork = async () => undefined
+      const asAdmin = { as: admin, body: { isAdmin: false } }
+      await answered(identity.call('PATCH', `/api/admin/users/${maker.id}/role`, asAdmin))
+    }
+
+    expect(await outcome(recover(new URL(String(body['url'])).hash.slice(1)))).to.deep.equal(invalid)
+    expect((await readUser(identity, user.id)).passwordHash).to.equal(user.passwordHash)
   })
 
   it('is made for living local accounts that are not suspended, by admins, also for themselves', async () => {

@@ -266,4 +266,8 @@ export const release030 = {
     )`,
     'create index profile_askers_peer on profile_askers (peer_id)',
   ],
+  /** A link ends with the authority of who made it. Contract: 3, recover. */
+  Migration20261208RecoveryMaker: [
+    'alter table users add column recovery_admin_id bigint, add column recovery_token_issued_at bigint',
+  ],
 }

@@ -59,6 +59,9 @@ const UserSchema = defineTable('User', 'users', {
   /** SHA-256 of the secret of the newest link, until it is used or anything ends the sessions. Contract: 3, recover. */
   recoveryHash: p.text().nullable(),
   recoveryExpiresAt: p.bigint('number').nullable(),
+  /** Who made it, and the `iat` of the token then: it ends with that authority. Null: the operator. */
+  recoveryAdminId: p.bigint('string').nullable(),
+  recoveryTokenIssuedAt: p.bigint('number').nullable(),
   /** Contract: 5, suspend. */
   suspendedAt: p.bigint('number').nullable(),
   suspendedReason: p.text().nullable(),
@@ -95,6 +98,14 @@ export type StubUpgrade = { avatarColor: AvatarColor } & Required<
   Pick<User, 'passwordHash' | 'username' | 'homeUserId' | 'displayName'>
 >
 
+/** `recoveryAdminId`: null for the operator. */
+export type RecoveryLink = {
+  recoveryHash: string
+  recoveryExpiresAt: number
+  recoveryAdminId: string | null
+  recoveryTokenIssuedAt: number | null
+}
+
 /** The setting requireSecondFactorForAdmins. */
 export type SecondFactorDemand = { ofAdmins: boolean }
 
@@ -129,7 +140,7 @@ export class User extends UserSchema.class {
       throw new Error('only a live detached account without a second factor can be reattached')
     set(this, { homeInstance: this.detachedHomeInstance, homeUserId, username, ...notDetached })
     set(this, { passwordChangeRequired: false, profileUpdatedAt: 0, stateVersion: this.stateVersion + 1 })
-    set(this, notSuspendedByHome)
+    set(this, { ...notSuspendedByHome, ...noRecovery })
   }
 
   /** Here or by its home. */
@@ -138,10 +149,9 @@ export class User extends UserSchema.class {
   }
 
   /** The newest link counts. Contract: 3, recover. */
-  offerRecovery(hash: string, expiresAt: number): void {
+  offerRecovery(link: RecoveryLink): void {
     if (this.isDeleted || !this.isLocal() || this.isSuspended()) throw new Error('the account cannot be recovered')
-    this.recoveryHash = hash
-    this.recoveryExpiresAt = expiresAt
+    set(this, link)
   }
 
   /** Spec: Bearer tokens, revocation. */
@@ -254,7 +264,12 @@ function noteSuspensionChange(user: User, now: number): void {
   user.suspensionChangedAt = laterOf(now, (user.suspensionChangedAt ?? 0) + 1)
 }
 
-const noRecovery = { recoveryHash: null, recoveryExpiresAt: null }
+const noRecovery = {
+  recoveryHash: null,
+  recoveryExpiresAt: null,
+  recoveryAdminId: null,
+  recoveryTokenIssuedAt: null,
+}
 
 function set(user: User, columns: Partial<User>): void {
   Object.assign(user, columns)

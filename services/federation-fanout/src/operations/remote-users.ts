@@ -1,8 +1,8 @@
 import { signReceipt } from '@gatehouse/auth'
 import { deleteFederatedIdentity, lookupFields, ownedSpaces, resolveReplicatedUser } from '@gatehouse/contracts'
 import type { attachProofReply, DeletionMode, RemoteUser, resolveStubBody } from '@gatehouse/contracts'
-import { changeRows, read } from '@gatehouse/database'
-import type { Peer } from '@gatehouse/domain'
+import { changeRows, read, transaction } from '@gatehouse/database'
+import { queueDeliveries, type Peer } from '@gatehouse/domain'
 import { isRefusal, refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
@@ -41,27 +41,47 @@ function homeOf({ host }: Peer, homeInstance: string): string {
   return host
 }
 
-type Asker = Pick<Peer, 'id'>
+type Asker = Pick<Peer, 'id' | 'origin'>
+type LookupDeps = Pick<Deps, 'orm' | 'clock'>
 
 /** Ignores discoverability. Throws user_not_found. federation-wire.md 4, lookups. */
-export async function lookUpByName({ orm }: Pick<Deps, 'orm'>, asker: Asker, username: string): Promise<RemoteUser> {
-  const user = await tell(orm.em.fork(), asker, { username: username.trim().toLowerCase() })
+export async function lookUpByName(deps: LookupDeps, asker: Asker, username: string): Promise<RemoteUser> {
+  const user = await tell(deps, asker, { username: username.trim().toLowerCase() })
   if (!user) throw refuse.user_not_found({ fields: { found: false } })
   return user
 }
 
-export async function lookUpById({ orm }: Pick<Deps, 'orm'>, asker: Asker, id: string): Promise<RemoteUser | null> {
+export async function lookUpById(deps: LookupDeps, asker: Asker, id: string): Promise<RemoteUser | null> {
   if (!/^[0-9]{1,19}$/.test(id) || BigInt(id) > 9_223_372_036_854_775_807n) return null
-  return await tell(orm.em.fork(), asker, { id })
+  return await tell(deps, asker, { id })
 }
 
-/** The peers that asked hear what an admin decides about the user. Contract: 7, Account states. */
-async function tell(em: EntityManager, asker: Asker, where: Parameters<typeof findNativeUser>[1]) {
+async function tell(deps: LookupDeps, asker: Asker, where: Parameters<typeof findNativeUser>[1]) {
+  const em = deps.orm.em.fork()
   const user = await findNativeUser(em, where)
   if (!user) return null
+  const sql = 'select from profile_askers where user_id = ? and peer_id = ?'
+  const isKnown = (await read(em, sql, [user.id, asker.id])).length > 0
+  const told = isKnown ? user : await transaction(deps.orm, (change) => rememberAsker(deps, change, { user, asker }))
+  return told && describe(told)
+}
+
+type FirstLookup = { user: NativeUser; asker: Asker }
+
+/**
+ * The peers that asked hear what an admin decides about the user. The lock waits for a decision under way, which does not see
+ * this asker. Null: the user was deleted meanwhile. Contract: 7, Account states.
+ */
+async function rememberAsker({ clock }: LookupDeps, em: EntityManager, { user: { id }, asker }: FirstLookup) {
+  await read(em, 'select from users where id = ? for share', [id])
+  const user = await findNativeUser(em, { id })
+  if (!user) return null
   const sql = 'insert into profile_askers (user_id, peer_id) values (?, ?) on conflict do nothing'
-  await changeRows(em, sql, [user.id, asker.id])
-  return describe(user)
+  await changeRows(em, sql, [id, asker.id])
+  const { suspendedAt, suspensionChangedAt: version } = user
+  if (suspendedAt == null || version == null) return user
+  await queueDeliveries(em, { userId: id, origins: new Set([asker.origin]), version, now: clock.now() })
+  return user
 }
 
 function describe(user: NativeUser): RemoteUser {

@@ -42,7 +42,9 @@ export async function createRecoveryLink(deps: OperationContext & Pick<Deps, 'co
     if (user.isSuspended()) throw refuse.target_suspended()
     const now = await deps.databaseTime(em)
     const expiresAt = now + policy.recoveryLinkMs
-    user.offerRecovery(hashSecret(secret), expiresAt)
+    const recoveryTokenIssuedAt = actor.userId === null ? null : actor.tokenIssuedAt
+    const maker = { recoveryAdminId: actor.userId, recoveryTokenIssuedAt }
+    user.offerRecovery({ recoveryHash: hashSecret(secret), recoveryExpiresAt: expiresAt, ...maker })
     enterAct(em, { action: 'user.recovery-link-created', user, actor, detail: { expiresAt }, at: now })
     return expiresAt
   })

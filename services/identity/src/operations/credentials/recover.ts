@@ -1,7 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { passwordReset, snowflake, type recoverBody } from '@gatehouse/contracts'
-import { Passkey, User } from '@gatehouse/domain'
-import { refuse } from '@gatehouse/runtime'
+import { Passkey, User, assertCallerCurrent } from '@gatehouse/domain'
+import { isRefusal, refuse } from '@gatehouse/runtime'
+import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { actorOf, changeUser, enterAct, recordAccountEvent } from '../change-account.ts'
@@ -22,11 +23,14 @@ export async function recover(deps: FactorDeps & Pick<Deps, 'hasher'>, recovery:
   const { token, newPassword, code, address, client, requestId } = recovery
   const link = parseLink(token)
   const em = deps.orm.em.fork()
-  const known = requireValid(await em.findOne(User, { id: link.userId }), link, await deps.databaseTime(em))
+  const known = await requireValid(em, await em.findOne(User, { id: link.userId }), {
+    ...link,
+    now: await deps.databaseTime(em),
+  })
   if (known.secondFactor && !code) throw refuse.second_factor_required()
   const passwordHash = await deps.hasher.hash(newPassword, address)
   const recovered = await changeUser(deps, link.userId, async (found, em) => {
-    const user = requireValid(found, link, await deps.databaseTime(em))
+    const user = await requireValid(em, found, { ...link, now: await deps.databaseTime(em) })
     const refusal = await judgeLoginCode(deps, em, { user, code, requestId })
     if (refusal) return { refusal }
     const issuedAt = await revocationTime(deps, em, { user })
@@ -52,10 +56,24 @@ function parseLink(token: unknown): Link {
   return { userId, hash: hashSecret(secret) }
 }
 
-function requireValid(user: User | null, { hash }: Link, now: number): User {
+async function requireValid(
+  em: EntityManager,
+  user: User | null,
+  { hash, now }: Link & { now: number },
+): Promise<User> {
   const isOffered = user?.recoveryHash != null && isEqual(user.recoveryHash, hash)
   if (!isOffered || !user.isLocal() || (user.recoveryExpiresAt ?? 0) <= now) throw refuse.recovery_link_invalid()
+  await requireMaker(em, user)
   return user
+}
+
+/** The admin who made the link could make one now with the same token. */
+async function requireMaker(em: EntityManager, { recoveryAdminId, recoveryTokenIssuedAt }: User): Promise<void> {
+  if (recoveryAdminId == null) return
+  const maker = { userId: recoveryAdminId, tokenIssuedAt: recoveryTokenIssuedAt ?? 0 }
+  await assertCallerCurrent(em, maker, { admin: true }).catch((error: unknown) => {
+    throw isRefusal(error) ? refuse.recovery_link_invalid({ cause: error }) : error
+  })
 }
 
 const isEqual = (one: string, other: string): boolean =>

@@ -1,8 +1,9 @@
 import { userSuspended, userUnsuspended, type ToldState, type applyAccountStates } from '@gatehouse/contracts'
-import { User } from '@gatehouse/domain'
+import { AuditEntry, User } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { OperationContext } from '../../deps.ts'
+import { policy } from '../../policy.ts'
 import { changeUser, enterAct, recordAccountEvent } from '../change-account.ts'
 import { revocationTime } from '../credentials/revocation-time.ts'
 
@@ -39,14 +40,23 @@ async function applyState(deps: OperationContext, change: Change): Promise<void>
 
 type Applied = Change & { user: User }
 
-/** The peer acts: it has no account here. */
-const actorOf = ({ origin }: Applied) => ({ userId: null, username: origin })
+const audited = { suspended: 'user.suspended-by-home', active: 'user.unsuspended-by-home' } as const
+
+/** By the peer, which has no account here. A home may alternate as often as it likes: of an account a few within a day are entered. */
+async function enter(em: EntityManager, { user, told, origin }: Applied, at: number) {
+  const where = { action: { $in: Object.values(audited) }, targetId: user.id }
+  const limit = policy.homeStatesAudited
+  const newest = await em.find(AuditEntry, where, { orderBy: { id: 'desc' }, limit })
+  const oldestAt = newest[limit - 1]?.createdAt.getTime() ?? -Infinity
+  if (oldestAt > at - policy.homeStatesAuditedWithinMs) return
+  enterAct(em, { action: audited[told.state], user, actor: { userId: null, username: origin }, at })
+}
 
 async function suspend(deps: OperationContext, em: EntityManager, applied: Applied) {
   const { user, told, requestId } = applied
   const at = await revocationTime(deps, em, { user })
   user.suspendByHome(told.ts, at)
-  enterAct(em, { action: 'user.suspended-by-home', user, actor: actorOf(applied), at: deps.clock.now() })
+  await enter(em, applied, deps.clock.now())
   return await recordAccountEvent(em, deps, userSuspended, { user, at, actor: null, reason: null, requestId })
 }
 
@@ -54,7 +64,7 @@ async function lift(deps: OperationContext, em: EntityManager, applied: Applied)
   const { user, told, requestId } = applied
   const at = deps.clock.now()
   user.unsuspendByHome(told.ts)
-  enterAct(em, { action: 'user.unsuspended-by-home', user, actor: actorOf(applied), at })
+  await enter(em, applied, at)
   if (user.isSuspended()) return undefined
   return await recordAccountEvent(em, deps, userUnsuspended, { user, at, actor: null, requestId })
 }

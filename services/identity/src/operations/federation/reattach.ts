@@ -99,6 +99,8 @@ async function endStub(deps: ReattachDeps, em: EntityManager, { user: account, i
   const user = holder && (await lockUser(em, holder.id))
   if (!user || user.isDeleted) return undefined
   if (!user.isStub()) throw refuse.identity_held()
+  // Its home suspended it after it had confirmed the proof.
+  if (user.isSuspended()) throw refuse.proof_invalid()
   await mergeStub(em, { stubId: user.id, accountId: account.id })
   const blocked = () => refuse.identity_held()
   return await deleteLockedAccount(deps, em, { user, mode: 'soft', actor: null, requestId, audience: [], blocked })
