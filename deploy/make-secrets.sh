@@ -164,4 +164,6 @@ if [ -n "$users" ]; then
   chmod 444 "$folder/nats.conf.new"
   mv -f "$folder/nats.conf.new" "$folder/nats.conf"
 fi
+# Compose has no mark for the label of a secret's file, which SELinux asks for.
+if command -v selinuxenabled >/dev/null && selinuxenabled; then chcon -R -t container_file_t "$folder"; fi
 echo "the secrets are in $folder: keep a copy of that folder, and keep it to yourself"

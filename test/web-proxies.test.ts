@@ -7,6 +7,7 @@ import { expect } from 'chai'
 import { createScratchFolder, type LocalServer } from '@gatehouse/local-servers'
 import { eventually, startWebProxy } from '@gatehouse/test-kit'
 import { projectRoot } from '../deploy/test/read-manifests.ts'
+import { runArguments } from '../deploy/test/run-arguments.ts'
 import sharp from 'sharp'
 import { Agent, fetch, FormData } from 'undici'
 import { WebSocket } from 'ws'
@@ -19,6 +20,12 @@ const example = (name: string): string => readFileSync(join(projectRoot, 'deploy
 const replace = (text: string, from: string, to: string): string => {
   expect(text).to.include(from)
   return text.replace(from, to)
+}
+
+type TraefikHttp = {
+  routers: Record<string, { service: string }>
+  services: Record<string, { loadBalancer: { serversTransport: string } }>
+  serversTransports: object
 }
 
 type Addresses = { port: number; folder: string; gateway: string; certificate: string }
@@ -122,11 +129,30 @@ describe('the examples of web servers before an instance', function () {
     })
   }
 
-  it('has an example for Traefik, which no test runs, with the same limit', () => {
-    const { http } = parse(example('traefik.yaml')) as {
-      http: { middlewares: { 'gatehouse-bodies': { buffering: { maxRequestBodyBytes: number } } } }
-    }
-    expect(http.middlewares['gatehouse-bodies'].buffering.maxRequestBodyBytes).to.equal(9 * 2 ** 20)
+  it('are told apart from clients by check: whom TRUST_PROXY names writes the header as it likes', async () => {
+    const environment = { IDENTITY_URL: instance.url, PUBLIC_ORIGIN: instance.url }
+
+    const { code, output } = await runArguments(['check'], environment)
+
+    expect(code).to.equal(7)
+    expect(output)
+      .to.match(/WRONG +X-Forwarded-For +that of this computer is believed/)
+      .and.match(/ok +own origin/)
+  })
+
+  it('has an example for Traefik, which no test runs, with nothing that keeps requests or answers', () => {
+    const { http } = parse(example('traefik.yaml')) as { http: TraefikHttp }
+    const [router, ...otherRouters] = Object.values(http.routers)
+    const { loadBalancer } = http.services[router!.service]!
+
+    expect(otherRouters).to.deep.equal([])
+    expect(Object.keys(http)).to.have.members(['routers', 'services', 'serversTransports'])
+    expect(router).to.have.all.keys('rule', 'entryPoints', 'service', 'tls')
+    expect(loadBalancer).to.deep.include({ passHostHeader: true, responseForwarding: { flushInterval: '-1ns' } })
+    expect(http.serversTransports).to.have.property(loadBalancer.serversTransport)
+  })
+
+  it('has the same limit for bodies in the others', () => {
     expect(example('nginx.conf')).to.include('client_max_body_size 9m;')
     expect(example('Caddyfile')).to.include('max_size 9MB')
   })

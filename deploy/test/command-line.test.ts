@@ -248,6 +248,7 @@ describe('the command line beside an embedded instance', function () {
       'database',
       'uploads',
       'own origin',
+      'X-Forwarded-For',
     ])
     expect([unhealthy.code, stopped.code, withoutDatabase.code]).to.deep.equal([7, 7, 0])
     expect([itself.code, another.code], itself.output).to.deep.equal([0, 7])

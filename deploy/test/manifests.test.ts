@@ -170,6 +170,35 @@ describe('docker-compose.yml', () => {
     expect([networks, volumes]).to.deep.equal([['database'], []])
   })
 
+  it('publishes the gateway on this machine alone: a proxy there is believed, and clients of IPv6 would have its address', () => {
+    const published = Object.entries(compose.services).filter(([, { ports = [] }]) => ports.length > 0)
+
+    expect(published.map(([name, { ports }]) => [name, ports])).to.deep.equal([
+      ['gateway', ['${PUBLISH:-127.0.0.1:8080}:8080']],
+    ])
+    expect(readText('deploy/env.example')).to.match(/^PUBLISH=127\.0\.0\.1:8080$/m)
+  })
+
+  it('labels for SELinux what containers get of the machine, and make-secrets.sh labels the secrets', async () => {
+    const mounts = Object.values(compose.services).flatMap(({ volumes = [] }) => volumes)
+    const ofMachine = mounts.filter((mount) => /^[.$]/.test(mount))
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'selinux-'))
+    const secrets = join(folder.path, 'secrets')
+    const labels = async (isOn: boolean) => {
+      const programs = { selinuxenabled: isOn ? 'exit 0' : 'exit 1', chcon: `echo "$@" >> ${folder.path}/labels` }
+      for (const [name, text] of Object.entries(programs)) {
+        await writeFile(join(folder.path, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
+      }
+      const env = { ...process.env, PATH: `${folder.path}:${process.env['PATH']}` }
+      execFileSync('sh', [resolve(projectRoot, 'deploy/make-secrets.sh'), secrets], { env })
+      return await readFile(join(folder.path, 'labels'), 'utf8').catch(() => '')
+    }
+
+    expect(ofMachine).to.have.length(6)
+    expect(ofMachine.filter((mount) => !/:(ro,)?z$/.test(mount))).to.deep.equal([])
+    expect([await labels(false), await labels(true)]).to.deep.equal(['', `-R -t container_file_t ${secrets}\n`])
+  })
+
   it('gives the gateway no way out, and its port a subnet whose first address a proxy on the machine has', () => {
     expect(compose.networks.edge?.driver_opts).to.deep.equal({
       'com.docker.network.bridge.enable_ip_masquerade': 'false',

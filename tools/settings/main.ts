@@ -10,12 +10,12 @@ type Row = ReturnType<typeof listSettings>[number]
 const width = 118
 
 const composeOnly = `# --- Docker Compose only
-# Where the gateway's port is on this machine. 8080 is open on all its addresses, by plain http. Behind a proxy on this
-# machine: 127.0.0.1:8080, and for two gateways 127.0.0.1:8080-8081
-PUBLISH=8080
+# Where the gateway's port is on this machine, by plain http: for a proxy on it. For two gateways 127.0.0.1:8080-8081. Others
+# reach it at 0.0.0.0:8080, which docs/operators.md, "Containers on one machine", has more about.
+PUBLISH=127.0.0.1:8080
 # The subnet between the gateway and the published port. A proxy on this machine has its first address, .1
 EDGE_SUBNET=10.203.141.0/28
-# The folder of archives for \`docker compose run --rm backup\`; user 10001 writes there.
+# The folder of archives for \`docker compose run --rm backup\`; user 10001 writes there. With SELinux all in it is relabeled.
 BACKUPS=./backups
 # How many containers of each. They are kept here, because \`docker compose up\` goes back to one without it.
 GATEWAY_REPLICAS=1

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { connectNats } from '@gatehouse/bus'
 import { connectRedisCache } from '@gatehouse/auth'
+import { endpoints } from '@gatehouse/contracts'
 import { databaseTime, explainServerFault, requireKnownSchema, takesWrites } from '@gatehouse/database'
 import { systemRandom } from '@gatehouse/runtime'
 import {
@@ -32,7 +33,8 @@ const dayMs = 24 * 60 * 60 * 1000
 
 /** `check`: what an operator would look at after a change. docs/operators.md, "Command line". */
 export function defineCheckCommand(define: Define): void {
-  const subjects = 'configuration, connections, pending migrations, clock, uploads, certificate and the own origin'
+  const subjects =
+    'configuration, connections, pending migrations, clock, uploads, certificate, the own origin and whose X-Forwarded-For it believes'
   define('check', `Looks at ${subjects}`, async (invocation) => {
     const checks = await checkAll(invocation)
     const isHealthy = checks.every(({ ok }) => ok !== false)
@@ -72,6 +74,7 @@ async function checkAll({ environment, now }: Invocation): Promise<Finding[]> {
     await checkUploads(environment, instance),
     await optional('certificate', origin.startsWith('https:') ? origin : '', (https) => checkCertificate(https, now)),
     await optional('own origin', origin, (url) => checkOrigin(url, own.instanceId)),
+    await checkForwarded(origin),
   ]
 }
 
@@ -185,4 +188,33 @@ async function checkOrigin(origin: string, instanceId: string | undefined): Prom
   if (typeof info['instanceId'] !== 'string' || info['instanceId'] !== (instanceId ?? info['instanceId']))
     throw new Error(`${origin} answers ${response.status} and not as this instance`)
   return `answers as ${String(info['name'])}, version ${String(info['version'])}`
+}
+
+/** A request counts for the address that the gateway takes it from. Where the header hides that of this computer it is believed. */
+async function checkForwarded(origin: string): Promise<Finding> {
+  const check = 'X-Forwarded-For'
+  const isBelieved = origin ? await believesForwarded(origin).catch(() => undefined) : undefined
+  if (isBelieved === undefined)
+    return { check, ok: null, detail: 'the own origin tells no limit, by which this is known' }
+  const detail = `that of this computer is ${isBelieved ? '' : 'not '}believed`
+  const meaning = isBelieved ? ', and that of every client with its address: TRUST_PROXY may name proxies alone' : ''
+  return { check, ok: !isBelieved, detail: `${detail}${meaning}` }
+}
+
+/** Undefined: nothing tells. */
+async function believesForwarded(origin: string): Promise<boolean | undefined> {
+  const readRemaining = async (headers: Record<string, string> = {}) => {
+    const asking = { headers, redirect: 'error', signal: AbortSignal.timeout(questionMs) } as const
+    const response = await fetch(`${origin}${endpoints.checkInvite.path}?token=none`, asking)
+    await response.body?.cancel()
+    return Number(response.headers.get('ratelimit-remaining') ?? Number.NaN)
+  }
+  await readRemaining()
+  const before = await readRemaining()
+  // For documentation, so that nobody has it. RFC 5737.
+  const forwarded = await readRemaining({ 'x-forwarded-for': `198.51.100.${1 + systemRandom.below(254)}` })
+  const after = await readRemaining()
+  if (Number.isNaN(before + forwarded + after)) return undefined
+  // A limit that began anew in between shows in the last one too.
+  return forwarded >= before && after < before
 }
