@@ -229,7 +229,11 @@ function RecoveryLinkDialog({ row: { id }, name: username, onClose }: UserDialog
         text="Whoever has this link can take over the account. Pass it on over a channel that you trust."
       />
       <LinkField url={link.url} name="recovery-link" label={title} copyLabel={t('Copy the recovery link')} takesFocus />
-      <p className="small muted">{t('It counts once, until {time}.', { time: formatDateTime(link.expiresAt) })}</p>
+      <p className="small muted">
+        {t('It counts once, until {time}, and ends when you change your password.', {
+          time: formatDateTime(link.expiresAt),
+        })}
+      </p>
     </Dialog>
   )
   return (
