@@ -21,7 +21,7 @@ export async function findNamedInstances(
 /** Origins that may hold something of the account: where its user names one, and peers that asked for its profile. Contract: 7, Account states. */
 export async function findHoldingInstances(em: EntityManager, user: Named): Promise<Set<string>> {
   const named = await findNamedInstances(em, [user])
-  const sql = 'select origin from profile_askers join peers on peers.id = peer_id where user_id = ?'
+  const sql = 'select origin from profile_askers where user_id = ?'
   const asked = await em.execute<{ origin: string }[]>(sql, [user.id])
   return new Set([...(named.get(user.id) ?? []), ...asked.map(({ origin }) => origin)])
 }

@@ -51,7 +51,7 @@ export async function buildPeer({ deps }: Where, origin: string, status: PeerSta
 
 /** A peer that looked the account up, as federation-fanout remembers it. */
 export async function rememberAsker({ deps }: Where, origin: string, userId: string): Promise<void> {
-  const sql = 'insert into profile_askers (user_id, peer_id) select ?, id from peers where origin = ?'
+  const sql = 'insert into profile_askers (user_id, origin) values (?, ?)'
   await deps.orm.em.fork().execute(sql, [userId, origin])
 }
 

@@ -270,4 +270,10 @@ export const release030 = {
   Migration20261208RecoveryMaker: [
     'alter table users add column recovery_admin_id bigint, add column recovery_token_issued_at bigint',
   ],
+  /** A peer that is forgotten and peered with anew is another row, and still holds what it asked for. Contract: 7, Account states. */
+  Migration20261208AskersByOrigin: [
+    'alter table profile_askers add column origin text',
+    'update profile_askers set origin = peers.origin from peers where peers.id = peer_id',
+    'alter table profile_askers drop column peer_id, alter column origin set not null, add primary key (user_id, origin)',
+  ],
 }

@@ -33,10 +33,10 @@ export const FederationDelivery = defineTable('FederationDelivery', 'federation_
   expiresAt: p.datetime(),
 })
 
-/** The peers that looked a native user up, once each. Contract: 7, Account states. */
+/** The peers that looked a native user up, once each, also those that are none now. Contract: 7, Account states. */
 export const ProfileAsker = defineTable('ProfileAsker', 'profile_askers', {
   userId: p.bigint('string').primary(),
-  peerId: p.bigint('string').primary(),
+  origin: p.text().primary(),
 })
 
 /** The hosts on which a native user names an account; triggers keep it. Contract: 7, profiles. */

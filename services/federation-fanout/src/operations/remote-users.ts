@@ -41,7 +41,7 @@ function homeOf({ host }: Peer, homeInstance: string): string {
   return host
 }
 
-type Asker = Pick<Peer, 'id' | 'origin'>
+type Asker = Pick<Peer, 'origin'>
 type LookupDeps = Pick<Deps, 'orm' | 'clock'>
 
 /** Ignores discoverability. Throws user_not_found. federation-wire.md 4, lookups. */
@@ -60,8 +60,8 @@ async function tell(deps: LookupDeps, asker: Asker, where: Parameters<typeof fin
   const em = deps.orm.em.fork()
   const user = await findNativeUser(em, where)
   if (!user) return null
-  const sql = 'select from profile_askers where user_id = ? and peer_id = ?'
-  const isKnown = (await read(em, sql, [user.id, asker.id])).length > 0
+  const sql = 'select from profile_askers where user_id = ? and origin = ?'
+  const isKnown = (await read(em, sql, [user.id, asker.origin])).length > 0
   const told = isKnown ? user : await transaction(deps.orm, (change) => rememberAsker(deps, change, { user, asker }))
   return told && describe(told)
 }
@@ -76,8 +76,8 @@ async function rememberAsker({ clock }: LookupDeps, em: EntityManager, { user: {
   await read(em, 'select from users where id = ? for share', [id])
   const user = await findNativeUser(em, { id })
   if (!user) return null
-  const sql = 'insert into profile_askers (user_id, peer_id) values (?, ?) on conflict do nothing'
-  await changeRows(em, sql, [id, asker.id])
+  const sql = 'insert into profile_askers (user_id, origin) values (?, ?) on conflict do nothing'
+  await changeRows(em, sql, [id, asker.origin])
   const { suspendedAt, suspensionChangedAt: version } = user
   if (suspendedAt == null || version == null) return user
   await queueDeliveries(em, { userId: id, origins: new Set([asker.origin]), version, now: clock.now() })
