@@ -305,7 +305,7 @@ describe('Forwarding', () => {
     const response = await patch('{}')
 
     expect(response.status).to.equal(504)
-    expect(((await response.json()) as { error: string }).error).to.match(/did not answer in time.*check before/i)
+    expect(((await response.json()) as { error: string }).error).to.match(/did not respond in time.*check before/i)
     expect(response.headers.has('retry-after')).to.equal(true)
   })
 

@@ -52,7 +52,9 @@ export async function clickInMenu(page: Page, name: string, act: string): Promis
 
 /** Fills the field with this label, optional or not. */
 export function fillField(page: Page, label: string, text: string): Promise<void> {
-  return page.getByLabel(new RegExp(`^${label}( \\(optional\\))?$`)).fill(text)
+  const literal = label.replaceAll(/[()]/g, String.raw`\$&`)
+  const named = page.getByLabel(new RegExp(`^${literal}( \\(optional\\))?$`))
+  return named.and(page.locator('input, textarea')).fill(text)
 }
 
 export async function waitForText(page: Page, text: string | RegExp): Promise<void> {

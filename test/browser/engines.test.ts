@@ -196,7 +196,7 @@ describe('journeys in other engines than Chromium', function () {
         await page.click('New invite')
         await page.fill('Name', `${name} evening`)
         await page.click('Create invite')
-        expect(await page.read(`[aria-label="Link of ${name} evening"]`)).to.include(`${home.origin}/register?invite=`)
+        expect(await page.read(`[aria-label="Link for ${name} evening"]`)).to.include(`${home.origin}/register?invite=`)
         await page.click(`Actions for ${name} evening`)
         await page.click(`Edit ${name} evening`)
         await page.fill('Name', `${name} night`)
@@ -255,7 +255,7 @@ describe('journeys in other engines than Chromium', function () {
         await page.click(`Actions for ${bob}`)
         await page.click(`Delete ${bob}`)
         await page.click('Delete permanently')
-        await page.see(`${bob} deleted.`)
+        await page.see(`${bob} was deleted.`)
         await page.click('Audit log')
         await page.see('deleted user')
 

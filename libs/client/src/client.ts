@@ -9,7 +9,8 @@ import { createRemoteSessions } from './connections/remote-sessions.ts'
 import { createRemoteList, readStoredRemotes } from './connections/remotes.ts'
 import { createCountdown, type Countdown } from './countdown.ts'
 import { createIdentity, type Identity } from './identity/identity.ts'
-import { isReady, isSecurityNotice, tokenRefused, type AnyLive, type LiveTypes } from './live/frames.ts'
+import { accountDeleted, isReady, isSecurityNotice, tokenRefused } from './live/frames.ts'
+import type { AnyLive, LiveTypes } from './live/frames.ts'
 import { createLiveConnection, type LiveConnection, type LiveDeps } from './live/live-connection.ts'
 import { memoryStorage, systemClock, systemJitter, type ClientClock, type Fetch, type Jitter } from './platform.ts'
 import type { KeyValueStorage, OpenSocket, RunAlone, Socket, WatchActivity, WatchStorage } from './platform.ts'
@@ -69,8 +70,6 @@ export type Client<App extends LiveTypes = AnyLive> = Api & {
 
 /** A wrong code is an ApiError: `second_factor_wrong`. */
 export type LogInStep = { next: null; user: User } | { next: 'second_factor'; user: null }
-
-const accountDeleted: SessionEnd = { reason: 'account_deleted', message: 'Your account has been deleted.' }
 
 /** Call `client.session.loadUser()` once at start. */
 export function createClient<App extends LiveTypes = AnyLive>(options: ClientOptions): Client<App> {

@@ -326,7 +326,7 @@ describe('uploads', () => {
         ])
         const refused = await identity.call('POST', '/api/uploads', { as: user, body: 'no form at all' })
         expect(refused.status).to.equal(409)
-        expect(refused.body.error).to.match(/^Too many uploads/)
+        expect(refused.body.error).to.match(/^Too many unused uploads/)
       })
 
       it('of one account are at most 5 MiB, also of many at once', async () => {

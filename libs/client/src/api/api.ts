@@ -188,7 +188,7 @@ function isOfInstance({ response: { ok, status, headers }, body }: Answer, name?
 function readRefusal({ response: { status, headers }, body }: Answer): ApiError {
   const requestId = headers.get('x-request-id')
   const { error, statusCode: _, ...fields } = body ?? {}
-  const message = typeof error === 'string' && error ? error : `The answer is a ${status}`
+  const message = typeof error === 'string' && error ? error : `HTTP ${status}`
   if (status !== 429) return new ApiError(status, message, fields, requestId)
   return new RateLimited(retrySeconds(headers, fields['retryAfter']), message, fields, requestId)
 }

@@ -53,18 +53,18 @@ export const tokenRefused: SessionEnd = {
   reason: 'token_refused',
   message: 'Your session has ended. Please log in again.',
 }
-const deleted: SessionEnd = { reason: 'account_deleted', message: 'This account has been deleted.' }
+export const accountDeleted: SessionEnd = { reason: 'account_deleted', message: 'Your account has been deleted.' }
 
 /** After all others the client reconnects. Contract: 6. */
 const sessionEnds: Readonly<Record<number, SessionEnd>> = {
   [closeCodes.invalidToken]: tokenRefused,
   [closeCodes.tokenRevoked]: tokenRefused,
-  [closeCodes.accountDeletedAtHandshake]: deleted,
+  [closeCodes.accountDeletedAtHandshake]: accountDeleted,
   [closeCodes.passwordReset]: {
     reason: 'password_reset',
     message: 'Your password was reset. Log in with the new one.',
   },
-  [closeCodes.accountDeleted]: deleted,
+  [closeCodes.accountDeleted]: accountDeleted,
   [closeCodes.accountSuspended]: {
     reason: 'account_suspended',
     message: 'This account has been suspended by an admin.',

@@ -34,7 +34,7 @@ export type SessionState = {
 export type Session = ReturnType<typeof createSession>
 
 export const noSession: SessionState = { token: null, user: null, loading: false, reconnecting: false, ended: null }
-const loggedOut: SessionEnd = { reason: 'logged_out', message: 'You are logged out.' }
+const loggedOut: SessionEnd = { reason: 'logged_out', message: 'Logged out.' }
 const endedElsewhere: SessionEnd = { reason: 'ended_elsewhere', message: 'You logged out in another tab.' }
 const loadFailed: SessionEnd = {
   reason: 'load_failed',
