@@ -276,4 +276,6 @@ export const release030 = {
     'update profile_askers set origin = peers.origin from peers where peers.id = peer_id',
     'alter table profile_askers drop column peer_id, alter column origin set not null, add primary key (user_id, origin)',
   ],
+  /** Read by each signed request of a peer and by each login that a home confirms. */
+  Migration20261208ResetsByHost: ['create index peer_resets_host on peer_resets (host)'],
 }
