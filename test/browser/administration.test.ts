@@ -144,7 +144,7 @@ describe('the administration in the browser', function () {
     await actions.waitForText(admin, 'Suspended')
 
     await guestPage.waitForURL('**/login**')
-    await actions.waitForText(guestPage, 'This account has been suspended by an admin.')
+    await actions.waitForText(guestPage, 'Your account has been suspended by an admin.')
     await actions.logIn(guestPage, guest)
     await actions.waitForText(guestPage, 'This account is suspended: too loud')
 

@@ -67,7 +67,7 @@ const sessionEnds: Readonly<Record<number, SessionEnd>> = {
   [closeCodes.accountDeleted]: accountDeleted,
   [closeCodes.accountSuspended]: {
     reason: 'account_suspended',
-    message: 'This account has been suspended by an admin.',
+    message: 'Your account has been suspended by an admin.',
   },
 }
 
