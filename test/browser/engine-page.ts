@@ -4,6 +4,8 @@ import type { WebDriver } from '@gatehouse/test-kit/engines'
 type Place = {
   /** A row of a list, by a text of it. */
   row?: string
+  /** Where a link has the name of a button. */
+  selector?: 'button'
 }
 
 const buttons = 'button, a[href], summary, label, [type=radio], [type=checkbox]'
@@ -25,9 +27,9 @@ export function openEnginePage(browser: WebDriver) {
     }
   }
 
-  const act = (what: string, selector: string, place: Place & { name: string; option?: string }, ...acts: Act[]) =>
+  const act = (what: string, selector: string, place: Named, ...acts: Act[]) =>
     wait(what, async () => {
-      const element = (await run(findElement, { selector, ...place })) as unknown as Record<string, string> | null
+      const element = (await run(findElement, { ...place, selector })) as unknown as Record<string, string> | null
       const [id] = Object.values(element ?? {})
       if (!id) return false
       for (const { command, text } of acts) await browser.send(command, { id, ...(text !== undefined && { text }) })
@@ -49,7 +51,7 @@ export function openEnginePage(browser: WebDriver) {
 
     /** Clicks a button, a link or the label of a choice. */
     click: (name: string, place: Place = {}) =>
-      act(`a click on “${name}”`, buttons, { name, ...place }, { command: 'click' }),
+      act(`a click on “${name}”`, place.selector ?? buttons, { name, ...place }, { command: 'click' }),
 
     /** Types into the field with this label, optional or not, in place of what it has. */
     fill: (name: string, text: string) =>
@@ -83,7 +85,9 @@ export function openEnginePage(browser: WebDriver) {
 
 type Act = { command: 'click' | 'clear' | 'type'; text?: string }
 
-type Search = Place & { selector: string; name: string; option?: string }
+type Named = Omit<Place, 'selector'> & { name: string; option?: string }
+
+type Search = Named & { selector: string }
 
 /** Runs in the page, as a whole. The first visible element with the name, or of it the option with that text. */
 function findElement({ selector, name, row, option }: Search): Element | null {

@@ -276,7 +276,7 @@ describe('journeys in other engines than Chromium', function () {
         await page.see('Connected to')
         await page.see('Separate password', { row: remote.host })
         await page.click('Delete account')
-        await page.click('Delete account')
+        await page.click('Delete account', { selector: 'button' })
         await page.fill('Your username', ada)
         await page.fill('Your password', newPassword)
         await page.click('Delete permanently')
