@@ -226,7 +226,7 @@ describe('journeys through an account in the browser', function () {
     online = false
     await page.context().setOffline(true)
     for (const socket of sockets) await socket.close()
-    await status.getByText(/reconnecting…|Connecting…/).waitFor()
+    await status.getByText(/Reconnecting…|Connecting…/).waitFor()
     await page.getByRole('region', { name: 'Profile' }).getByText('Offline').waitFor()
     await actions.openSettings(page, 'sessions')
     await actions.waitForText(page, 'Couldn’t reach this instance. Check your connection and try again.')
