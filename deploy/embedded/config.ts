@@ -46,6 +46,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     jwtRenew: given.JWT_RENEW,
     registrationOpen: given.REGISTRATION_OPEN,
     publicAddress: address,
+    passkeyOrigins: given.PASSKEY_ORIGINS,
     reach,
     trustProxy: given.TRUST_PROXY,
     logAddresses: given.LOG_ADDRESSES,

@@ -17,6 +17,7 @@ const samples: Record<keyof typeof settings, string> = {
   PUBLIC_ORIGIN: 'https://sample.example',
   DOMAIN: 'sample.example',
   TRUST_PROXY: '192.0.2.1',
+  PASSKEY_ORIGINS: 'https://www.chat.example',
   DATABASE_URL: 'postgres://sample/sample',
   NATS_URL: 'nats://sample:4222',
   REDIS_URL: 'redis://sample:6379',

@@ -12,6 +12,8 @@ export type GatewayConfig = ListenConfig &
     opsHost: string
     opsPort: number
     publicAddress: PublicAddress
+    /** Besides PUBLIC_ORIGIN. Contract: 3, Passkeys. */
+    passkeyOrigins?: readonly string[]
     /** Addresses, CIDRs or `loopback`. */
     trustProxy: string
     logAddresses?: boolean
@@ -40,6 +42,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     opsHost: given.OPS_HOST,
     opsPort: given.OPS_PORT,
     publicAddress: publicAddress(given),
+    passkeyOrigins: given.PASSKEY_ORIGINS,
     trustProxy: given.TRUST_PROXY,
     logAddresses: given.LOG_ADDRESSES,
     services: replicasOfServices(given),

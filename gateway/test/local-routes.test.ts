@@ -52,6 +52,15 @@ describe('Local routes', () => {
     expect([wrong.status, wrong.headers.get('allow')]).to.deep.equal([405, 'GET, HEAD, OPTIONS'])
   })
 
+  it('tell browsers at which web origins passkeys work', async () => {
+    const passkeyOrigins = ['https://www.home.example', `android:apk-key-hash:${'a'.repeat(43)}`]
+    await using named = await startHarness({ config: { passkeyOrigins } })
+    const origins = async ({ url }: { url: string }) => await (await fetch(`${url}/.well-known/webauthn`)).json()
+
+    expect(await origins(harness)).to.deep.equal({ origins: ['https://home.example'] })
+    expect(await origins(named)).to.deep.equal({ origins: ['https://home.example', 'https://www.home.example'] })
+  })
+
   it('do not include those of the operator port', async () => {
     for (const path of ['/healthz', '/readyz', '/metrics']) {
       expect((await get(path)).status).to.equal(404)

@@ -3,6 +3,7 @@ import type { SigningKeys } from '@gatehouse/auth'
 import type { gatewayPaths } from '@gatehouse/contracts'
 import { refuse } from '@gatehouse/runtime'
 import type Koa from 'koa'
+import type { GatewayConfig } from '../config.ts'
 import { allMethods, apiContentPolicy, type HeaderList } from '../http/headers.ts'
 import { hasUnreadBody, type RequestContext } from '../http/request-context.ts'
 import { policy } from '../policy.ts'
@@ -17,9 +18,14 @@ type Serve = (ctx: LocalContext) => void
 
 const localMethods = ['GET', 'HEAD', 'OPTIONS']
 
-/** Throws not_found, method_not_allowed. Contract: 8. */
-export function serveLocalRoutes(findRoute: FindRoute, { published: keys }: SigningKeys): LocalMiddleware {
-  const served: Record<(typeof gatewayPaths)[number] | '/ws', Serve> = {
+type LocalDeps = { signingKeys: SigningKeys; config: Pick<GatewayConfig, 'publicAddress' | 'passkeyOrigins'> }
+
+/** Throws not_found, method_not_allowed. Contract: 8; 3, Passkeys. */
+export function serveLocalRoutes(findRoute: FindRoute, { signingKeys, config }: LocalDeps): LocalMiddleware {
+  const { published: keys } = signingKeys
+  const origins = [config.publicAddress.origin, ...(config.passkeyOrigins ?? [])].filter((one) => one.startsWith('http'))
+  const served: Record<(typeof gatewayPaths)[number] | '/ws' | '/.well-known/webauthn', Serve> = {
+    '/.well-known/webauthn': (ctx) => sendJson(ctx, 200, { origins }),
     '/api/health': (ctx) => sendJson(ctx, 200, { status: 'ok' }),
     '/api/openapi.json': serveDocument(() => {
       const text = JSON.stringify(createOpenApi())
@@ -40,10 +46,10 @@ export function serveLocalRoutes(findRoute: FindRoute, { published: keys }: Sign
   return async (ctx, next) => {
     const { context } = ctx.state
     const { path } = context
-    if (path !== '/api' && !path.startsWith('/api/') && path !== '/ws') return void (await next())
+    const serve = routes.get(path)
+    if (!serve && path !== '/api' && !path.startsWith('/api/')) return void (await next())
     setHeaders(ctx, context.withApiHeaders([]))
     if (hasUnreadBody(ctx.req)) ctx.set('Connection', 'close')
-    const serve = routes.get(path)
     const route = serve ? { allowed: localMethods } : findRoute(ctx.method, path)
     const allowed = route && 'allowed' in route ? route.allowed : undefined
     if (ctx.method === 'OPTIONS') return answerOptions(ctx, allowed)

@@ -34,7 +34,7 @@ export function createLocalApp(deps: AppDeps, findRoute: FindRoute): (context: R
     if (context) ctx.state.context = context
     await next()
   })
-  app.use(serveLocalRoutes(findRoute, deps.signingKeys))
+  app.use(serveLocalRoutes(findRoute, deps))
   app.use(serveWebApp(deps))
   const handle = app.callback()
   return async (context) => {

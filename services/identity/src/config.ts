@@ -8,6 +8,8 @@ export type IdentityConfig = kit.ServiceConfig &
     /** While the settings have no value. Spec: Registration 3. */
     registrationOpen: boolean
     publicAddress: kit.PublicAddress
+    /** Besides PUBLIC_ORIGIN. Contract: 3, Passkeys. */
+    passkeyOrigins?: readonly string[]
     reach: kit.FederationReach
     /** Where uploads are received and converted. */
     uploadDir: string
@@ -33,6 +35,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     jwtRenew: given.JWT_RENEW,
     registrationOpen: given.REGISTRATION_OPEN,
     publicAddress: kit.publicAddress(given),
+    passkeyOrigins: given.PASSKEY_ORIGINS,
     reach: kit.readFederation(given),
     ...kit.uploadConfig(given, given.GATEHOUSE_DATA),
     hashing: { threads: given.HASHING_THREADS, queue: given.HASHING_QUEUE },

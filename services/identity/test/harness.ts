@@ -138,6 +138,7 @@ function testConfig(uploadDir: string): IdentityConfig {
     jwtRenew: true,
     registrationOpen: true,
     publicAddress: { origin: 'https://here.example', domain: 'here.example' },
+    passkeyOrigins: ['https://www.here.example', 'https://here.test'],
     reach: { allowPrivate: parseCidrs('loopback'), resolve: {} },
     uploadDir,
     uploadStore: { folder: uploadDir },

@@ -162,6 +162,14 @@ describe('Passkeys', () => {
       expect(one['challenge']).to.not.equal(other['challenge'])
     })
 
+    it('works at each origin that the operator names, whether the key was added there or not', async () => {
+      const [www, other] = ['https://www.here.example', 'https://here.test']
+      expect((await add(key.create(await begun(), { origin: www }))).status).to.equal(201)
+
+      for (const origin of ['https://here.example', www, other])
+        expect((await logIn(key.get(await offered(), { origin }))).status, origin).to.equal(200)
+    })
+
     it('refuses what another page, key, account or moment answered, and keeps nothing of it', async () => {
       await added()
       const before = [await list(), await countChallenges()]

@@ -113,6 +113,17 @@ describe('Configuration', () => {
     )
   })
 
+  it('reads origins of passkeys, and refuses what no browser and no Android app says', () => {
+    const setting = { PASSKEY_ORIGINS: variables.passkeyOrigins() }
+    const listOf = (text: string) => readVariables({ PASSKEY_ORIGINS: text }, setting).PASSKEY_ORIGINS
+    const app = `android:apk-key-hash:${'a'.repeat(43)}`
+
+    expect(listOf('')).to.deep.equal([])
+    expect(listOf(`https://www.chat.example, ${app}`)).to.deep.equal(['https://www.chat.example', app])
+    for (const text of ['www.chat.example', 'https://chat.example/', 'https://Chat.example', `${app}=`, ','])
+      expect(() => listOf(text), text).to.throw(ConfigurationError, /^PASSKEY_ORIGINS: must be origins such as https/)
+  })
+
   it('takes PEM with the line ends of Windows and with comments before it, and nothing that has none', () => {
     const ca = { NATS_CA: variables.pem() }
     const lines = ['-----BEGIN CERTIFICATE-----', 'MIIB', '-----END CERTIFICATE-----']

@@ -67,6 +67,16 @@ export const variables = {
     const isUrl = (value: string) => value.split(',').every((part) => URL.canParse(part))
     return z.string({ error: required(what) }).refine(isUrl, { error: `must be ${what}` })
   },
+  /** What a browser or an Android app says as its origin in the response of a passkey. */
+  passkeyOrigins: () => {
+    const error = 'must be origins such as https://www.chat.example or android:apk-key-hash:<hash>, comma-separated'
+    const isOrigin = (text: string) => {
+      if (/^android:apk-key-hash:[\w-]{43}$/.test(text)) return true
+      return /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text
+    }
+    const list = z.string().transform((text) => text.split(',').map((origin) => origin.trim()))
+    return list.refine((origins) => origins.every(isOrigin), { error }).default([])
+  },
   redisUrl: () => {
     const what = 'a URL such as redis://host:6379, rediss://host:6379 or redis+sentinel://host:26379/primary'
     const form = /^(rediss?:\/\/[^,]+|rediss?\+sentinel:\/\/[^/]+\/[^/]+)$/

@@ -166,6 +166,11 @@ export const settings = {
   }),
   ...inSection('Accounts', {
     JWT_EXPIRES_IN: setting(accounts, variables.duration('30d'), { meaning: 'Lifetime of a token' }),
+    PASSKEY_ORIGINS: setting(tokens, variables.passkeyOrigins(), {
+      preset: '',
+      meaning: 'Other origins where passkeys of this instance work, comma-separated',
+      note: 'Example: https://www.chat.example,android:apk-key-hash:<hash>. PUBLIC_ORIGIN always works, and must lead to the gateway: browsers read the list at /.well-known/webauthn.',
+    }),
     JWT_RENEW: setting(accounts, variables.flag(true), {
       meaning: 'Whether a token older than a day is renewed, so that a session lasts while it is used',
     }),

@@ -74,7 +74,7 @@ function expectationOf({ config }: Where) {
   return {
     challenge: () => answered,
     expectedChallenge: (challenge: string) => ((answered = challenge), true),
-    expectedOrigin: config.publicAddress.origin,
+    expectedOrigin: [config.publicAddress.origin, ...(config.passkeyOrigins ?? [])],
     expectedRPID: config.publicAddress.domain,
     requireUserVerification: true,
   }
