@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createReadStream } from 'node:fs'
 import { createServer } from 'node:http'
 import { extname, join } from 'node:path'
-import { answered, startNats, type LocalServer } from '@gatehouse/test-kit'
+import { answered, eventually, startNats, type LocalServer } from '@gatehouse/test-kit'
 import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import type { Browser, Page, WebSocketRoute } from 'playwright-core'
@@ -219,6 +219,29 @@ describe('outages in the browser', function () {
     await page.context().close()
   })
 
+  it('that ends the session keeps the texts of the instance that an admin has typed', async () => {
+    await setAdmin(true)
+    const page = await actions.openPage(browser, instance, '/login')
+    await actions.logIn(page, { username: 'grace', password })
+    await actions.waitForHomePage(page)
+    await connected(page)
+    await actions.follow(page, '/admin/settings')
+    await actions.fillField(page, 'Rules for everyone', 'Be kind.')
+
+    await endSessions()
+
+    await page.waitForURL('**/login?redirect=%2Fadmin%2Fsettings')
+    await actions.waitForText(page, 'Your unsaved changes are still here. Log in to continue.')
+    await actions.logIn(page, { username: 'grace', password })
+    await actions.click(page, 'Save rules')
+    await actions.waitForText(page, 'Changes saved.')
+    await page.reload()
+    const rules = page.getByLabel('Rules for everyone')
+    await eventually('the rules', async () => (await rules.inputValue()) === 'Be kind.')
+    await setAdmin(false)
+    await page.context().close()
+  })
+
   it('that ends the session says of another dialog that its entries were not saved, and of an untouched one nothing', async () => {
     const page = await actions.openPage(browser, instance, '/login')
     await actions.logIn(page, { username: 'grace', password })
@@ -263,6 +286,12 @@ describe('outages in the browser', function () {
       await new Promise((resolve) => server.close(resolve))
     }
     return Object.assign(current, { [Symbol.asyncDispose]: close })
+  }
+
+  async function setAdmin(isAdmin: boolean): Promise<void> {
+    const url = `http://127.0.0.1:${instance.port}/api/admin/users/${userId}/role`
+    const headers = { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' }
+    await answered(fetch(url, { method: 'PATCH', headers, body: JSON.stringify({ isAdmin }) }))
   }
 
   async function endSessions(): Promise<void> {

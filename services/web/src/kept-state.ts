@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react'
-import { isEnded, useClient } from './hooks.ts'
+import { isEnded, openEntries, useClient } from './hooks.ts'
 
 const kept = new Map<string, unknown>()
 
@@ -14,6 +14,16 @@ export function useKeptState<T>(key: string | null, initial: T) {
     kept.delete(key)
     return () => void (isEnded(client) && kept.set(key, latest.current))
   }, [])
+  return state
+}
+
+/** What was typed outside a dialog and not saved, else null. The end of a session keeps it, and the login page says so. */
+export function useDraft(key: string) {
+  const client = useClient()
+  const state = useKeptState<string | null>(key, null)
+  const latest = useRef<string | null>(null)
+  latest.current = state[0]
+  useEffect(() => () => void (latest.current !== null && isEnded(client) && (openEntries.outcome = 'kept')), [])
   return state
 }
 

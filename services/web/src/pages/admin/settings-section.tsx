@@ -8,7 +8,9 @@ import { MutationError, QueryError, SubmitButton } from '../../components/error-
 import { RadioGroup, Switch } from '../../components/choices.tsx'
 import { Field, Form } from '../../components/field.tsx'
 import { Skeleton, StatusDot } from '../../components/status.tsx'
-import { refetchInstanceInfo, useClient, useInstanceInfo, useMutation, useQuery, type Work } from '../../hooks.ts'
+import { refetchInstanceInfo, useClient, useInstanceInfo, useMutation, useQuery } from '../../hooks.ts'
+import { useStore, type Work } from '../../hooks.ts'
+import { useDraft } from '../../kept-state.ts'
 import { t, type Text } from '../../language/language.ts'
 
 const registrationOptions = [
@@ -195,8 +197,13 @@ type TextSettingProps = { name: keyof typeof textSettings; value: string; onSave
 
 function TextSettingForm({ name, value, onSaved }: TextSettingProps) {
   const { title, label, hint, submit, max, isLong } = textSettings[name]
-  const { mutation, patch } = usePatch(onSaved)
-  const [typed, setTyped] = useState(value)
+  const userId = useStore(useClient().session).user?.id
+  const [draft, setDraft] = useDraft(`${name} by ${userId}`)
+  const { mutation, patch } = usePatch((saved) => {
+    setDraft(null)
+    onSaved(saved)
+  })
+  const typed = draft ?? value
   const text = typed.trim()
   const isNeeded = name === 'instanceName'
   const problem = isNeeded && !text ? t('Enter a name.') : null
@@ -210,7 +217,7 @@ function TextSettingForm({ name, value, onSaved }: TextSettingProps) {
           optional={!isNeeded}
           maxLength={max}
           value={typed}
-          onText={(next) => setTyped(name === 'rules' ? next : next.replaceAll('\n', ' '))}
+          onText={(next) => setDraft(name === 'rules' ? next : next.replaceAll('\n', ' '))}
           problem={problem}
           error={problem}
           hint={t(hint)}
