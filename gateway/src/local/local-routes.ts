@@ -23,7 +23,9 @@ type LocalDeps = { signingKeys: SigningKeys; config: Pick<GatewayConfig, 'public
 /** Throws not_found, method_not_allowed. Contract: 8; 3, Passkeys. */
 export function serveLocalRoutes(findRoute: FindRoute, { signingKeys, config }: LocalDeps): LocalMiddleware {
   const { published: keys } = signingKeys
-  const origins = [config.publicAddress.origin, ...(config.passkeyOrigins ?? [])].filter((one) => one.startsWith('http'))
+  const origins = [config.publicAddress.origin, ...(config.passkeyOrigins ?? [])].filter((one) =>
+    one.startsWith('http'),
+  )
   const served: Record<(typeof gatewayPaths)[number] | '/ws' | '/.well-known/webauthn', Serve> = {
     '/.well-known/webauthn': (ctx) => sendJson(ctx, 200, { origins }),
     '/api/health': (ctx) => sendJson(ctx, 200, { status: 'ok' }),
