@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { shownText } from './browser/shown.ts'
 
 const read = (file: string): string => readFileSync(join(import.meta.dirname, '..', file), 'utf8')
 const { texts } = JSON.parse(read('services/web/src/language/german.json')) as { texts: Record<string, string> }
 
 /** Every English text of the web app, without a count at its end. */
-const known = new Set(Object.keys(texts).map((text) => text.replace(/ \(\{count\}\)$/, '')))
+const known = new Set(Object.keys(texts).map((key) => shownText(key).replace(/ \(\{count\}\)$/, '')))
 
 /** Returns the labels that a page has in bold and the web app doesn't have. `A > B` is two labels. */
 function findUnknownLabels(page: string): string[] {

@@ -3,6 +3,7 @@ import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
 import { addAxe, findFaults } from './accessible.ts'
+import { shown } from './shown.ts'
 import { postJson, startInstance, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
 
@@ -13,7 +14,12 @@ type Target = { name: string; path: string; ready: string | RegExp; open?: (page
 
 const publicPages: Target[] = [
   { name: 'login', path: '/login', ready: 'Create an account' },
-  { name: 'registration', path: '/register', ready: 'Step 1 of 2', open: (page) => actions.click(page, 'Continue') },
+  {
+    name: 'registration',
+    path: '/register',
+    ready: shown('Step {current} of 2', { current: 1 }),
+    open: (page) => actions.click(page, 'Continue'),
+  },
   { name: 'new password', path: '/recover#1.x', ready: 'Confirm new password' },
   { name: 'page not found', path: '/no-such-page', ready: 'Page not found' },
 ]
@@ -29,14 +35,14 @@ const accountPages: Target[] = [
     ready: '@bert',
     open: async (page) => {
       await page.getByRole('link', { name: '@bert' }).click()
-      await page.getByRole('heading', { name: 'Recent activity' }).waitFor()
+      await page.getByRole('heading', { name: shown('Recent activity') }).waitFor()
     },
   },
   {
     name: 'menu of a user',
     path: '/admin/users',
     ready: '@bert',
-    open: (page) => actions.click(page, 'Actions for bert'),
+    open: (page) => actions.click(page, shown('Actions for {username}', { username: 'bert' })),
   },
   { name: 'invites', path: '/admin/invites', ready: 'Friends' },
   { name: 'settings', path: '/admin/settings', ready: 'Who can register' },
@@ -90,7 +96,7 @@ describe('accessibility of every page', function () {
 
     await page.reload()
 
-    await page.getByRole('button', { name: 'Switch to light theme' }).waitFor()
+    await page.getByRole('button', { name: shown('Switch to light theme') }).waitFor()
     expect(await page.evaluate(() => document.documentElement.dataset['theme'])).to.equal('dark')
     await page.context().close()
   })
@@ -123,14 +129,14 @@ describe('accessibility of every page', function () {
   it('is usable with the keyboard alone', async () => {
     const page = await openPage()
     await page.goto(`${instance.origin}/login`)
-    await page.getByLabel('Username').focus()
+    await page.getByLabel(shown('Username')).focus()
     await page.keyboard.type(admin.username)
     await page.keyboard.press('Tab')
     await page.keyboard.type(admin.password)
     await page.keyboard.press('Enter')
     await actions.waitForHomePage(page)
 
-    const opener = page.getByRole('button', { name: 'Edit profile' })
+    const opener = page.getByRole('button', { name: shown('Edit profile') })
     await opener.focus()
     await page.keyboard.press('Enter')
     await page.getByRole('dialog').waitFor()

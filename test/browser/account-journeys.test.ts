@@ -2,6 +2,7 @@ import { eventually, answered } from '@gatehouse/test-kit'
 import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import type { Browser, Page, WebSocketRoute } from 'playwright-core'
+import { shown } from './shown.ts'
 import { postJson, sharedInstance, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
 
@@ -39,7 +40,7 @@ describe('journeys through an account in the browser', function () {
     await actions.fillField(page, 'Confirm password', password)
     await actions.click(page, 'Continue')
     await actions.fillField(page, 'Display name', 'Hedy L.')
-    await page.getByRole('radio', { name: 'coral' }).check({ force: true })
+    await page.getByRole('radio', { name: shown('coral') }).check({ force: true })
     await actions.click(page, 'Back')
     await actions.click(page, 'Continue')
     expect(await page.getByLabel(/^Display name/).inputValue()).to.equal('Hedy L.')
@@ -51,7 +52,7 @@ describe('journeys through an account in the browser', function () {
     await actions.click(page, 'Continue')
 
     expect(await page.getByLabel(/^Display name/).inputValue()).to.equal('Hedy L.')
-    expect(await page.getByRole('radio', { name: 'coral' }).isChecked()).to.equal(true)
+    expect(await page.getByRole('radio', { name: shown('coral') }).isChecked()).to.equal(true)
     await actions.click(page, 'Create account')
     await actions.waitForHomePage(page)
     await actions.waitForText(page, 'Hedy L.')
@@ -72,10 +73,10 @@ describe('journeys through an account in the browser', function () {
     expect(await place()).to.deep.equal([0, 'main', 'Home · Gatehouse'])
 
     await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight))
-    await page.getByRole('link', { name: 'Gatehouse' }).click()
+    await page.getByRole('link', { name: shown('Gatehouse') }).click()
     await page.goBack().catch(() => null)
     await actions.logOut(page)
-    await page.getByRole('heading', { name: 'Log in' }).waitFor()
+    await page.getByRole('heading', { name: shown('Log in') }).waitFor()
     // It is shown a moment before it has the focus.
     await page.locator(':focus').waitFor()
     expect((await place())[0]).to.equal(0)
@@ -87,19 +88,19 @@ describe('journeys through an account in the browser', function () {
     const page = await registered('greta')
     const other = await loggedIn('greta')
     await actions.openSettings(page, 'sessions')
-    const sockets = page.getByRole('region', { name: 'Active now' }).getByRole('listitem')
+    const sockets = page.getByRole('region', { name: shown('Active now') }).getByRole('listitem')
     await eventually('both sockets', async () => {
       await actions.click(page, 'Refresh')
       return (await sockets.count()) === 2
     })
-    expect(await sockets.filter({ hasText: 'This tab' }).count()).to.equal(1)
+    expect(await sockets.filter({ hasText: shown('This tab') }).count()).to.equal(1)
     expect(await sockets.first().textContent()).to.match(/Chrome · Linux.*This tab.*connected/)
 
     await actions.click(page, 'Log out everywhere else')
-    await page.getByLabel('Your password', { exact: true }).fill('not the password')
+    await page.getByLabel(shown('Your password'), { exact: true }).fill('not the password')
     await actions.clickInDialog(page, 'Log out everywhere else')
     await actions.waitForText(page, 'Wrong password.')
-    await page.getByLabel('Your password', { exact: true }).fill(password)
+    await page.getByLabel(shown('Your password'), { exact: true }).fill(password)
     await actions.clickInDialog(page, 'Log out everywhere else')
 
     await other.waitForURL('**/login**')
@@ -122,7 +123,7 @@ describe('journeys through an account in the browser', function () {
     await other.waitForURL('**/login**')
     await actions.waitForText(other, 'Your session has ended. Please log in again.')
     await actions.openSettings(page, 'sessions')
-    const open = page.getByRole('region', { name: 'Active now' }).getByRole('listitem')
+    const open = page.getByRole('region', { name: shown('Active now') }).getByRole('listitem')
     await eventually('the sockets of both tabs', async () => (await open.count()) === 2)
     expect(sockets, 'sockets that were opened anew').to.deep.equal([])
     await actions.openSettings(sibling, 'sessions')
@@ -138,10 +139,10 @@ describe('journeys through an account in the browser', function () {
     await actions.openSettings(page, 'leave')
     await actions.click(page, 'Delete account')
     await actions.clickInDialog(page, 'Download your data first')
-    await page.getByLabel('Your password', { exact: true }).fill(password)
+    await page.getByLabel(shown('Your password'), { exact: true }).fill(password)
     const downloading = page.waitForEvent('download')
     await actions.clickInDialog(page, 'Download')
-    await page.getByRole('progressbar', { name: 'Download' }).waitFor()
+    await page.getByRole('progressbar', { name: shown('Download') }).waitFor()
     await actions.waitForText(page, '0 kB downloaded')
     answer()
 
@@ -218,25 +219,34 @@ describe('journeys through an account in the browser', function () {
     })
     await page.reload()
     const status = page.getByRole('contentinfo').getByRole('status')
-    await status.getByText('Connected').waitFor()
+    await status.getByText(shown('Connected')).waitFor()
 
     await actions.openSettings(page, 'sessions')
-    await page.getByText('This tab', { exact: true }).waitFor()
+    await page.getByText(shown('This tab'), { exact: true }).waitFor()
     await page.goBack()
     online = false
     await page.context().setOffline(true)
     for (const socket of sockets) await socket.close()
     await status.getByText(/Reconnecting…|Connecting…/).waitFor()
-    await page.getByRole('region', { name: 'Profile' }).getByText('Offline').waitFor()
+    await page
+      .getByRole('region', { name: shown('Profile') })
+      .getByText(shown('Offline'))
+      .waitFor()
     await actions.openSettings(page, 'sessions')
-    await actions.waitForText(page, 'Couldn’t reach this instance. Check your connection and try again.')
+    await actions.waitForText(
+      page,
+      shown('Couldn’t reach {who}. Check your connection and try again.', { who: 'this instance' }),
+    )
 
     online = true
     await page.context().setOffline(false)
-    await status.getByText('Connected').waitFor()
-    await page.getByText('This tab', { exact: true }).waitFor()
+    await status.getByText(shown('Connected')).waitFor()
+    await page.getByText(shown('This tab'), { exact: true }).waitFor()
     await page.goBack()
-    await page.getByRole('region', { name: 'Profile' }).getByText('Online').waitFor()
+    await page
+      .getByRole('region', { name: shown('Profile') })
+      .getByText(shown('Online'))
+      .waitFor()
     await page.context().close()
   })
 
@@ -252,7 +262,7 @@ describe('journeys through an account in the browser', function () {
     await page.unroute(files)
     await actions.click(page, 'Try again')
 
-    await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor()
+    await page.getByRole('heading', { name: shown('Settings'), level: 1 }).waitFor()
     await page.context().close()
   })
 
@@ -268,7 +278,7 @@ describe('journeys through an account in the browser', function () {
     })
     await actions.fillField(page, 'Username', 'annie')
     await actions.fillField(page, 'Password', password)
-    const button = page.getByRole('button', { name: 'Log in', exact: true })
+    const button = page.getByRole('button', { name: shown('Log in'), exact: true })
     await button.click()
     await page.locator('button[aria-busy=true]').waitFor()
     await button.click({ force: true })
@@ -282,10 +292,10 @@ describe('journeys through an account in the browser', function () {
   it('prints nothing secret', async () => {
     const page = await actions.openPage(browser, instance, '/login')
     await actions.fillField(page, 'Password', 'printed by mistake')
-    await page.getByRole('button', { name: 'Show password' }).click()
+    await page.getByRole('button', { name: shown('Show {label}', { label: 'password' }) }).click()
     await page.emulateMedia({ media: 'print' })
 
-    expect(await page.getByLabel('Password', { exact: true }).isVisible()).to.equal(false)
+    expect(await page.getByLabel(shown('Password'), { exact: true }).isVisible()).to.equal(false)
     await page.context().close()
   })
 })

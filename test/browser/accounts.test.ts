@@ -1,6 +1,7 @@
 import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import type { Browser, WebSocketRoute } from 'playwright-core'
+import { shown } from './shown.ts'
 import { newAddress, postJson, sharedInstance, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
 
@@ -23,12 +24,12 @@ describe('an account in the browser', function () {
   it('is registered in two steps, with a picture, and then shows the home page', async () => {
     const page = await actions.openPage(browser, instance, '/register')
     await actions.fillField(page, 'Username', 'Ada')
-    await actions.waitForText(page, 'ada is available.')
+    await actions.waitForText(page, shown('{username} is available.', { username: 'ada' }))
     await actions.fillField(page, 'Password', ada.password)
     await actions.fillField(page, 'Confirm password', ada.password)
     await actions.click(page, 'Continue')
     await actions.fillField(page, 'Display name', 'Ada Lovelace')
-    await page.getByLabel('Avatar').setInputFiles({ name: 'a.png', mimeType: 'image/png', buffer: onePixel })
+    await page.getByLabel(shown('Avatar')).setInputFiles({ name: 'a.png', mimeType: 'image/png', buffer: onePixel })
     await actions.click(page, 'Use this image')
     await actions.click(page, 'Create account')
     await actions.waitForHomePage(page)
@@ -45,7 +46,7 @@ describe('an account in the browser', function () {
     await actions.openSettings(page, 'profile')
     await actions.click(page, 'Edit profile')
     await actions.fillField(page, 'Display name', '🦊'.repeat(33))
-    await actions.waitForText(page, 'Use at most 32 characters.')
+    await actions.waitForText(page, shown('Use at most {count} characters.', { count: 32 }))
     await actions.clickInDialog(page, 'Save')
     expect(await page.locator('[name=display-name]').getAttribute('aria-invalid')).to.equal('true')
     expect(await page.locator(':focus').getAttribute('name')).to.equal('display-name')
@@ -96,7 +97,7 @@ describe('an account in the browser', function () {
 
     await actions.waitForText(page, /taken/i)
 
-    expect(await page.getByLabel('Username').getAttribute('aria-invalid')).to.equal('true')
+    expect(await page.getByLabel(shown('Username')).getAttribute('aria-invalid')).to.equal('true')
     await page.context().close()
   })
 
@@ -159,7 +160,7 @@ describe('an account in the browser', function () {
     await actions.waitForText(page, 'Your account has been deleted.')
     await page.goto(`${instance.origin}/register`)
     await actions.fillField(page, 'Username', 'grace')
-    await actions.waitForText(page, 'grace is available.')
+    await actions.waitForText(page, shown('{username} is available.', { username: 'grace' }))
     await page.context().close()
   })
 

@@ -1,5 +1,6 @@
 import { buffer } from 'node:stream/consumers'
 import type { Browser, BrowserContext, BrowserContextOptions, Download, Page } from 'playwright-core'
+import { shown, shownText } from './shown.ts'
 import { newAddress, type Instance } from './start-instance.ts'
 
 export type Account = { username: string; password: string }
@@ -36,29 +37,35 @@ async function keepToken(page: Page, instance: Instance, token: string): Promise
 }
 
 export function click(page: Page, button: string | RegExp): Promise<void> {
-  return page.getByRole('button', { name: button }).first().click()
+  return page
+    .getByRole('button', { name: shownText(button) })
+    .first()
+    .click()
 }
 
 /** Clicks a button of the open dialog. */
 export function clickInDialog(page: Page, button: string): Promise<void> {
-  return page.getByRole('dialog').getByRole('button', { name: button, exact: true }).click()
+  return page
+    .getByRole('dialog')
+    .getByRole('button', { name: shownText(button), exact: true })
+    .click()
 }
 
 /** Clicks an act in the menu of a user, an invite or a peer. */
 export async function clickInMenu(page: Page, name: string, act: string): Promise<void> {
-  await click(page, `Actions for ${name}`)
+  await click(page, shown('Actions for {username}', { username: name }))
   await click(page, act)
 }
 
 /** Fills the field with this label, optional or not. */
 export function fillField(page: Page, label: string, text: string): Promise<void> {
-  const literal = label.replaceAll(/[()]/g, String.raw`\$&`)
+  const literal = shownText(label).replaceAll(/[()]/g, String.raw`\$&`)
   const named = page.getByLabel(new RegExp(`^${literal}( \\(optional\\))?$`))
   return named.and(page.locator('input, textarea')).fill(text)
 }
 
 export async function waitForText(page: Page, text: string | RegExp): Promise<void> {
-  await page.getByText(text).filter({ visible: true }).first().waitFor()
+  await page.getByText(shownText(text)).filter({ visible: true }).first().waitFor()
 }
 
 /** Goes through both steps of the registration, starting on the first. */
@@ -105,7 +112,7 @@ export function openSettings(page: Page, part: string): Promise<void> {
 
 export async function logOut(page: Page): Promise<void> {
   await click(page, 'Your account')
-  await page.getByRole('button', { name: 'Log out', exact: true }).click()
+  await page.getByRole('button', { name: shown('Log out'), exact: true }).click()
 }
 
 /** The browser of the run has its files in another process. */

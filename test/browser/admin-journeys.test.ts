@@ -2,6 +2,7 @@ import { answered } from '@gatehouse/test-kit'
 import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
+import { shown, shownText } from './shown.ts'
 import { postJson, startInstance, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
 
@@ -30,12 +31,12 @@ describe('journeys of an admin in the browser', function () {
 
   after(() => resources.disposeAsync())
 
-  const row = (text: string) => admin.getByRole('listitem').filter({ hasText: text })
+  const row = (text: string) => admin.getByRole('listitem').filter({ hasText: shownText(text) })
 
   it('edits an invite', async () => {
     await answered(postJson(instance, '/api/admin/invites', { name: 'Choir', maxUses: 1, expiresAt: null }, token))
     await admin.goto(`${instance.origin}/admin/invites`)
-    await actions.clickInMenu(admin, 'Choir', 'Edit Choir')
+    await actions.clickInMenu(admin, 'Choir', shown('Edit {name}', { name: 'Choir' }))
     await actions.fillField(admin, 'Name', 'Choir and friends')
     await actions.fillField(admin, 'Maximum uses', 'many')
     await actions.clickInDialog(admin, 'Save')
@@ -43,7 +44,9 @@ describe('journeys of an admin in the browser', function () {
     await actions.fillField(admin, 'Maximum uses', '12')
     await actions.clickInDialog(admin, 'Save')
 
-    await row('Choir and friends').getByText('0 of 12 uses').waitFor()
+    await row('Choir and friends')
+      .getByText(shown('{used} of {max} uses', { used: 0, max: 12 }))
+      .waitFor()
   })
 
   /** What a request of the page to an invite’s path holds. */
@@ -62,7 +65,7 @@ describe('journeys of an admin in the browser', function () {
     await answered(postJson(instance, '/api/admin/invites', { name: 'Evening', maxUses: 3, expiresAt }, token))
     await admin.goto(`${instance.origin}/admin/invites`)
     const edit = async (field: string, text: string) => {
-      await actions.clickInMenu(admin, 'Evening', 'Edit Evening')
+      await actions.clickInMenu(admin, 'Evening', shown('Edit {name}', { name: 'Evening' }))
       await actions.fillField(admin, field, text)
       const body = await bodyOf('PATCH', () => actions.clickInDialog(admin, 'Save'))
       await admin.getByRole('dialog').waitFor({ state: 'detached' })
@@ -78,10 +81,10 @@ describe('journeys of an admin in the browser', function () {
     expect(invites[0]).to.include({ name: 'Evenings', maxUses: 4, expiresAt })
     expect(await edit('Expires', '2099-06-01T12:30')).to.deep.equal({ expiresAt: Date.parse('2099-06-01T12:30') })
 
-    await actions.clickInMenu(admin, 'Evenings', 'Revoke Evenings')
+    await actions.clickInMenu(admin, 'Evenings', shown('Revoke {name}', { name: 'Evenings' }))
     await actions.clickInDialog(admin, 'Revoke')
     await actions.click(admin, 'Inactive')
-    await actions.clickInMenu(admin, 'Evenings', 'Reinstate Evenings')
+    await actions.clickInMenu(admin, 'Evenings', shown('Reinstate {name}', { name: 'Evenings' }))
     expect(await bodyOf('POST', () => actions.clickInDialog(admin, 'Reinstate'))).to.deep.equal({})
   })
 
@@ -108,7 +111,7 @@ describe('journeys of an admin in the browser', function () {
 
     // No event tells of a part in an empty field.
     await expiry.fill('')
-    await admin.getByText('This date is incomplete.').waitFor({ state: 'detached' })
+    await admin.getByText(shown('This date is incomplete.')).waitFor({ state: 'detached' })
     await expiry.focus()
     await admin.keyboard.press('1')
     expect(await isPartial()).to.equal(true)
@@ -121,7 +124,7 @@ describe('journeys of an admin in the browser', function () {
     await row('Soon over').waitFor()
     expect(sent).to.deep.equal([{ name: 'Soon over', maxUses: 1, expiresAt: Date.parse('2099-06-01T12:30') }])
 
-    await actions.clickInMenu(admin, 'Soon over', 'Edit Soon over')
+    await actions.clickInMenu(admin, 'Soon over', shown('Edit {name}', { name: 'Soon over' }))
     await clearMinutes()
     for (let part = 1; part < 6; part += 1) {
       await admin.keyboard.press('Backspace')
@@ -132,20 +135,20 @@ describe('journeys of an admin in the browser', function () {
     await admin.keyboard.press('Backspace')
     expect(await isPartial()).to.equal(false)
     expect(await bodyOf('PATCH', () => actions.clickInDialog(admin, 'Save'))).to.deep.equal({ expiresAt: null })
-    await row('Soon over').getByText('never expires').waitFor()
+    await row('Soon over').getByText(shown('never expires')).waitFor()
   })
 
   it('revokes an invite and reinstates it with a new link', async () => {
     await actions.click(admin, /^Active$/)
-    const link = admin.getByRole('textbox', { name: 'Link for Choir and friends' })
+    const link = admin.getByRole('textbox', { name: shown('Link for {name}', { name: 'Choir and friends' }) })
     const before = await link.inputValue()
-    await actions.clickInMenu(admin, 'Choir and friends', 'Revoke Choir and friends')
+    await actions.clickInMenu(admin, 'Choir and friends', shown('Revoke {name}', { name: 'Choir and friends' }))
     await actions.clickInDialog(admin, 'Revoke')
     await actions.click(admin, 'Inactive')
-    await actions.clickInMenu(admin, 'Choir and friends', 'Reinstate Choir and friends')
+    await actions.clickInMenu(admin, 'Choir and friends', shown('Reinstate {name}', { name: 'Choir and friends' }))
     await actions.waitForText(admin, 'The invite gets a new link.')
     await actions.clickInDialog(admin, 'Reinstate')
-    await actions.waitForText(admin, 'Choir and friends is active again, with a new link.')
+    await actions.waitForText(admin, shown('{name} is active again, with a new link.', { name: 'Choir and friends' }))
     await actions.click(admin, /^Active$/)
 
     expect(await link.inputValue()).to.not.equal(before)
@@ -153,21 +156,21 @@ describe('journeys of an admin in the browser', function () {
 
   it('makes a user an admin, and takes the role back', async () => {
     await admin.goto(`${instance.origin}/admin/users`)
-    await actions.clickInMenu(admin, 'bert', 'Make admin: bert')
+    await actions.clickInMenu(admin, 'bert', shown('Make admin: {username}', { username: 'bert' }))
     await actions.clickInDialog(admin, 'Make admin')
-    await row('@bert').getByText('Admin', { exact: true }).waitFor()
+    await row('@bert').getByText(shown('Admin'), { exact: true }).waitFor()
 
-    await actions.clickInMenu(admin, 'bert', 'Remove as admin: bert')
+    await actions.clickInMenu(admin, 'bert', shown('Remove as admin: {username}', { username: 'bert' }))
     await actions.clickInDialog(admin, 'Remove as admin')
 
-    await row('@bert').getByText('Admin', { exact: true }).waitFor({ state: 'detached' })
+    await row('@bert').getByText(shown('Admin'), { exact: true }).waitFor({ state: 'detached' })
   })
 
   it('is told the spaces of a user because of which the account is not deleted', async () => {
     await instance.runSql(
       `insert into spaces (id, name, owner_id) select 78, 'The orchard', id from users where username = 'bert'`,
     )
-    await actions.clickInMenu(admin, 'bert', 'Delete bert')
+    await actions.clickInMenu(admin, 'bert', shown('Delete {name}', { name: 'bert' }))
     await actions.clickInDialog(admin, 'Delete permanently')
 
     await admin.getByRole('dialog').getByText('The orchard').waitFor()
@@ -199,19 +202,19 @@ describe('journeys of an admin in the browser', function () {
     await actions.waitForText(admin, /^About 10,\d{3} accounts/)
     // Above 10,000 a total is an estimate.
     await actions.click(admin, 'Next')
-    await admin.getByRole('button', { name: 'Previous' }).waitFor()
+    await admin.getByRole('button', { name: shown('Previous') }).waitFor()
     expect(await admin.getByRole('listitem').count()).to.be.at.most(40)
 
-    await admin.getByLabel('Instance').selectOption('far.example')
-    await actions.waitForText(admin, '5,000 accounts')
-    await admin.getByLabel('Joined on or before').fill('2024-03-01')
+    await admin.getByLabel(shown('Instance')).selectOption('far.example')
+    await actions.waitForText(admin, shown('{count} accounts', { count: '5,000' }))
+    await admin.getByLabel(shown('Joined on or before')).fill('2024-03-01')
     await actions.waitForText(admin, /^7(19|20) accounts/)
     await actions.click(admin, 'Next')
-    await admin.getByRole('button', { name: 'Previous' }).waitFor()
+    await admin.getByRole('button', { name: shown('Previous') }).waitFor()
     await actions.fillField(admin, 'Search', 'user_21@')
     await actions.waitForText(admin, '1 account')
     await row('@user_21@far.example').waitFor()
-    await admin.getByLabel('Instance').selectOption('local')
+    await admin.getByLabel(shown('Instance')).selectOption('local')
     await actions.waitForText(admin, 'No users found.')
   })
 

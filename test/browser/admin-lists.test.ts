@@ -1,6 +1,7 @@
 import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
+import { shown, shownText } from './shown.ts'
 import { postJson, startInstance, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
 
@@ -32,8 +33,8 @@ describe('lists and numbers of the administration in the browser', function () {
   const firstRow = () => rows().first().textContent()
 
   it('leads through the first steps until they are done, and tells the numbers of the API', async () => {
-    const step = (name: string) => page.getByRole('listitem').filter({ hasText: name })
-    const done = page.getByRole('listitem').getByText('Done', { exact: true })
+    const step = (name: string) => page.getByRole('listitem').filter({ hasText: shownText(name) })
+    const done = page.getByRole('listitem').getByText(shown('Done'), { exact: true })
     await open('/admin')
     await step('Name your instance').getByRole('link').waitFor()
     await step('Add a second admin').getByRole('link').waitFor()
@@ -45,28 +46,33 @@ describe('lists and numbers of the administration in the browser', function () {
     )
     await instance.runSql("update instance_settings set instance_name = 'Orchard', registration_open = true")
     await page.reload()
-    await step('Add a second admin').getByText('Done').waitFor()
+    await step('Add a second admin').getByText(shown('Done')).waitFor()
     expect(await done.count()).to.equal(4)
     await actions.click(page, 'Mark as done')
-    await page.getByText('Get started').waitFor({ state: 'detached' })
+    await page.getByText(shown('Get started')).waitFor({ state: 'detached' })
     await page.reload()
     await actions.waitForText(page, 'Registrations per day')
-    expect(await page.getByText('Get started').count()).to.equal(0)
+    expect(await page.getByText(shown('Get started')).count()).to.equal(0)
 
     const answer = await fetch(`http://127.0.0.1:${instance.port}/api/admin/overview`, {
       headers: { authorization: `Bearer ${token}` },
     })
     const { registrations } = (await answer.json()) as { registrations: { count: number }[] }
-    await page.getByText('Show as table').click()
+    await page.getByText(shown('Show as table')).click()
     const cells = await page.getByRole('table').getByRole('cell').allTextContents()
     expect(cells.map(Number)).to.deep.equal(registrations.map(({ count }) => count).toReversed())
     expect(registrations.at(-2)?.count).to.equal(20)
-    expect(await page.locator('.figure').filter({ hasText: 'Accounts' }).textContent()).to.equal('Accounts61')
+    expect(
+      await page
+        .locator('.figure')
+        .filter({ hasText: shown('Accounts') })
+        .textContent(),
+    ).to.equal('Accounts61')
   })
 
   it('keep a filter by day while a part of the day is missing', async () => {
     await open('/admin/users')
-    const from = page.getByLabel('Joined on or after')
+    const from = page.getByLabel(shown('Joined on or after'))
     await from.fill('2024-03-01')
     await page.waitForURL('**/admin/users?joinedAfter=2024-03-01')
     await from.focus()
@@ -80,15 +86,15 @@ describe('lists and numbers of the administration in the browser', function () {
     }
 
     await page.waitForURL('**/admin/users')
-    await page.getByText('This date is incomplete.').waitFor({ state: 'detached' })
+    await page.getByText(shown('This date is incomplete.')).waitFor({ state: 'detached' })
   })
 
   it('keep filters and place in the address, for Back, a reload and a link', async () => {
     await open('/admin/users')
-    await page.getByLabel('Sort by').selectOption('az')
-    await page.getByLabel('Search').fill('user ')
-    await actions.waitForText(page, '60 accounts')
-    expect(await page.getByLabel('Search').inputValue()).to.equal('user ')
+    await page.getByLabel(shown('Sort by')).selectOption('az')
+    await page.getByLabel(shown('Search')).fill('user ')
+    await actions.waitForText(page, shown('{count} accounts', { count: 60 }))
+    expect(await page.getByLabel(shown('Search')).inputValue()).to.equal('user ')
     await actions.click(page, 'Next')
     await rows().filter({ hasText: '@user_021' }).waitFor()
     expect(await firstRow()).to.include('@user_021')
@@ -97,14 +103,14 @@ describe('lists and numbers of the administration in the browser', function () {
     await page.reload()
     await rows().filter({ hasText: '@user_021' }).waitFor()
     await page.getByRole('link', { name: '@user_021' }).click()
-    await page.getByRole('heading', { name: 'Recent activity' }).waitFor()
+    await page.getByRole('heading', { name: shown('Recent activity') }).waitFor()
     await page.goBack()
     await rows().filter({ hasText: '@user_021' }).waitFor()
     const address = page.url()
     await actions.click(page, 'Previous')
     await rows().filter({ hasText: '@user_001' }).waitFor()
     expect(new URL(page.url()).search).to.equal('?sort=az&q=user')
-    expect(await page.getByLabel('Search').inputValue()).to.equal('user')
+    expect(await page.getByLabel(shown('Search')).inputValue()).to.equal('user')
 
     await page.goto(address)
     await actions.click(page, 'First page')
@@ -134,51 +140,55 @@ describe('lists and numbers of the administration in the browser', function () {
   it('say that a page is slow, beside the rows of the page before', async () => {
     await open('/admin/users?sort=az&q=user')
     await rows().filter({ hasText: '@user_001' }).waitFor()
-    const state = page.getByRole('group', { name: 'Users' }).getByRole('status')
-    await state.getByText('60 accounts').waitFor()
+    const state = page.getByRole('group', { name: shown('Users') }).getByRole('status')
+    await state.getByText(shown('{count} accounts', { count: 60 })).waitFor()
     let answer: () => void = () => undefined
     const held = new Promise<void>((resolve) => (answer = resolve))
     await page.route('**/api/admin/users?*cursor*', (route) => held.then(() => route.continue()))
 
     await actions.click(page, 'Next')
-    await state.getByText('Loading…').waitFor()
+    await state.getByText(shown('Loading…')).waitFor()
     await page.locator('ul.list[aria-busy=true]').waitFor()
     expect(await firstRow()).to.include('@user_001')
     answer()
 
     await rows().filter({ hasText: '@user_021' }).waitFor()
-    await state.getByText('Loading…').waitFor({ state: 'detached' })
+    await state.getByText(shown('Loading…')).waitFor({ state: 'detached' })
     await page.unroute('**/api/admin/users?*cursor*')
   })
 
   it('suspend several accounts, and take it back', async () => {
     await open('/admin/users?sort=az&q=user')
-    await page.getByRole('checkbox', { name: 'Select user_001' }).check()
-    await page.getByRole('checkbox', { name: 'Select user_002' }).check()
-    await actions.click(page, 'Suspend selected (2)')
+    await page.getByRole('checkbox', { name: shown('Select {username}', { username: 'user_001' }) }).check()
+    await page.getByRole('checkbox', { name: shown('Select {username}', { username: 'user_002' }) }).check()
+    await actions.click(page, shown('Suspend selected ({count})', { count: 2 }))
     await actions.clickInDialog(page, 'Suspend')
-    await actions.waitForText(page, 'Suspended: 2')
+    await actions.waitForText(page, shown('Suspended: {count}', { count: 2 }))
     await actions.clickInDialog(page, 'Undo')
-    await actions.waitForText(page, 'Unsuspended: 2')
+    await actions.waitForText(page, shown('Unsuspended: {count}', { count: 2 }))
     await actions.clickInDialog(page, 'Done')
 
-    await page.getByLabel('Only suspended').check()
+    await page.getByLabel(shown('Only suspended')).check()
     await actions.waitForText(page, 'No users found.')
   })
 
   it('lead from the audit log to a user, and find who did what to whom by name', async () => {
     await open('/admin/audit?subject=user_002&actor=alice')
-    await rows().filter({ hasText: 'alice unsuspended user user_002' }).waitFor()
+    await rows()
+      .filter({ hasText: shown('{actor} unsuspended user {target}', { actor: 'alice', target: 'user_002' }) })
+      .waitFor()
     expect(await rows().count()).to.equal(2)
-    await page.getByLabel('Action').selectOption('user.suspended')
-    await rows().filter({ hasText: 'alice suspended user user_002' }).waitFor()
+    await page.getByLabel(shown('Action')).selectOption('user.suspended')
+    await rows()
+      .filter({ hasText: shown('{actor} suspended user {target}', { actor: 'alice', target: 'user_002' }) })
+      .waitFor()
     const saving = page.waitForEvent('download')
     await actions.click(page, 'Download (JSON Lines)')
     expect((await saving).suggestedFilename()).to.equal('audit-log.jsonl')
 
     await page.getByRole('link', { name: 'user_002' }).click()
     await page.waitForURL('**/admin/users/1002')
-    await page.getByRole('link', { name: 'All entries by this account' }).click()
+    await page.getByRole('link', { name: shown('All entries by this account') }).click()
     await actions.waitForText(page, 'No entries found.')
   })
 
@@ -187,9 +197,9 @@ describe('lists and numbers of the administration in the browser', function () {
     await open('/admin/users?sort=az')
     await rows().first().waitFor()
     expect((await rows().first().boundingBox())?.y).to.be.lessThan(400)
-    expect(await page.getByLabel('Sort by').isVisible()).to.equal(false)
-    await actions.click(page, 'Filters: 1')
-    await page.getByLabel('Sort by').selectOption('')
-    await page.getByRole('button', { name: 'Filters', exact: true }).waitFor()
+    expect(await page.getByLabel(shown('Sort by')).isVisible()).to.equal(false)
+    await actions.click(page, shown('Filters: {count}', { count: 1 }))
+    await page.getByLabel(shown('Sort by')).selectOption('')
+    await page.getByRole('button', { name: shown('Filters'), exact: true }).waitFor()
   })
 })

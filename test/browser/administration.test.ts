@@ -1,6 +1,7 @@
 import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
+import { shown } from './shown.ts'
 import { startInstance, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
 
@@ -26,7 +27,7 @@ describe('the administration in the browser', function () {
 
   it('closes the registration, and lets one user register with an invite', async () => {
     await admin.goto(`${instance.origin}/admin/settings`)
-    await admin.getByLabel('Invite only').check()
+    await admin.getByLabel(shown('Invite only')).check()
     await actions.waitForText(admin, 'Changes saved.')
     const visitor = await actions.openPage(browser, instance, '/register')
     await actions.waitForText(visitor, 'You need an invite to create an account.')
@@ -37,16 +38,16 @@ describe('the administration in the browser', function () {
 
     await admin.reload()
     await actions.click(admin, 'Inactive')
-    await actions.clickInMenu(admin, 'Open evening', 'Used by: Open evening')
+    await actions.clickInMenu(admin, 'Open evening', shown('Used by: {name}', { name: 'Open evening' }))
     await admin.getByRole('dialog').getByText('guest').waitFor()
     await visitor.context().close()
   })
 
   it('refuses a revoked invite', async () => {
     const link = await createInvite(admin, instance, 'Mistake')
-    await actions.clickInMenu(admin, 'Mistake', 'Revoke Mistake')
+    await actions.clickInMenu(admin, 'Mistake', shown('Revoke {name}', { name: 'Mistake' }))
     await actions.clickInDialog(admin, 'Revoke')
-    await actions.waitForText(admin, 'Mistake revoked.')
+    await actions.waitForText(admin, shown('{name} revoked.', { name: 'Mistake' }))
 
     const visitor = await actions.openPage(browser, instance, new URL(link).pathname + new URL(link).search)
 
@@ -60,7 +61,7 @@ describe('the administration in the browser', function () {
     await actions.waitForHomePage(guestPage)
     await actions.waitForText(guestPage, 'Online')
     await admin.goto(`${instance.origin}/admin/users`)
-    await actions.clickInMenu(admin, 'guest', 'Temporary password for guest')
+    await actions.clickInMenu(admin, 'guest', shown('Temporary password for {username}', { username: 'guest' }))
     await actions.clickInDialog(admin, 'Reset password')
     guest.password = (await admin.getByTestId('temporary-password').textContent())?.trim() ?? ''
 
@@ -68,9 +69,9 @@ describe('the administration in the browser', function () {
 
     await actions.logIn(guestPage, guest)
 
-    await guestPage.getByRole('heading', { name: 'Set a new password' }).waitFor()
+    await guestPage.getByRole('heading', { name: shown('Set a new password') }).waitFor()
     await guestPage.goto(`${instance.origin}/admin/users`)
-    await guestPage.getByRole('heading', { name: 'Set a new password' }).waitFor()
+    await guestPage.getByRole('heading', { name: shown('Set a new password') }).waitFor()
     await actions.changePassword(guestPage, guest.password, 'a password of my own')
     guest.password = 'a password of my own'
     await guestPage.goto(instance.origin)
@@ -80,9 +81,11 @@ describe('the administration in the browser', function () {
 
   it('gives a link by which the person chooses a new password, and is logged in', async () => {
     await admin.goto(`${instance.origin}/admin/users`)
-    await actions.clickInMenu(admin, 'guest', 'Password reset link for guest')
+    await actions.clickInMenu(admin, 'guest', shown('Password reset link for {username}', { username: 'guest' }))
     await actions.clickInDialog(admin, 'Create link')
-    const link = await admin.getByRole('textbox', { name: 'Password reset link for guest' }).inputValue()
+    const link = await admin
+      .getByRole('textbox', { name: shown('Password reset link for {username}', { username: 'guest' }) })
+      .inputValue()
     expect(link).to.match(/^http.*\/recover#\d+\.[\w-]{43}$/)
     const path = link.slice(new URL(link).origin.length)
     const guestPage = await actions.openPage(browser, instance, path)
@@ -110,26 +113,26 @@ describe('the administration in the browser', function () {
   /** Contract: 5, A user. */
   it('has a page for each user, which a reload and the way back keep', async () => {
     await admin.goto(`${instance.origin}/admin/users`)
-    await admin.getByLabel('Sort by').selectOption('az')
+    await admin.getByLabel(shown('Sort by')).selectOption('az')
     await admin.getByRole('link', { name: '@guest' }).click()
     await admin.waitForURL(/\/admin\/users\/\d+$/)
     await actions.waitForText(admin, 'created a password reset link for user')
 
     await admin.reload()
     await actions.waitForText(admin, 'Active now')
-    await actions.clickInMenu(admin, 'guest', 'Log out everywhere: guest')
+    await actions.clickInMenu(admin, 'guest', shown('Log out everywhere: {username}', { username: 'guest' }))
     await actions.clickInDialog(admin, 'Log out everywhere')
-    await actions.waitForText(admin, 'guest is logged out everywhere.')
+    await actions.waitForText(admin, shown('{username} is logged out everywhere.', { username: 'guest' }))
     await actions.waitForText(admin, 'logged user guest out everywhere')
-    await actions.click(admin, 'Actions for guest')
-    expect(await admin.getByRole('button', { name: 'Turn off two-factor' }).count()).to.equal(0)
+    await actions.click(admin, shown('Actions for {username}', { username: 'guest' }))
+    expect(await admin.getByRole('button', { name: shown('Turn off two-factor') }).count()).to.equal(0)
 
     await admin.goto(`${instance.origin}/admin/users`)
-    await admin.getByLabel('Sort by').selectOption('za')
+    await admin.getByLabel(shown('Sort by')).selectOption('za')
     await admin.getByRole('link', { name: '@guest' }).click()
-    await admin.getByRole('heading', { name: 'Recent activity' }).waitFor()
+    await admin.getByRole('heading', { name: shown('Recent activity') }).waitFor()
     await admin.goBack()
-    expect(await admin.getByLabel('Sort by').inputValue()).to.equal('za')
+    expect(await admin.getByLabel(shown('Sort by')).inputValue()).to.equal('za')
   })
 
   it('suspends a user, who is told why, and takes the logins again', async () => {
@@ -138,7 +141,7 @@ describe('the administration in the browser', function () {
     await actions.waitForHomePage(guestPage)
     await actions.waitForText(guestPage, 'Online')
     await admin.goto(`${instance.origin}/admin/users`)
-    await actions.clickInMenu(admin, 'guest', 'Suspend guest')
+    await actions.clickInMenu(admin, 'guest', shown('Suspend {username}', { username: 'guest' }))
     await actions.fillField(admin, 'Reason', 'too loud')
     await actions.clickInDialog(admin, 'Suspend')
     await actions.waitForText(admin, 'Suspended')
@@ -148,10 +151,10 @@ describe('the administration in the browser', function () {
     await actions.logIn(guestPage, guest)
     await actions.waitForText(guestPage, 'This account is suspended: too loud')
 
-    await actions.clickInMenu(admin, 'guest', 'Unsuspend guest')
-    await actions.waitForText(admin, 'Reason: too loud')
+    await actions.clickInMenu(admin, 'guest', shown('Unsuspend {username}', { username: 'guest' }))
+    await actions.waitForText(admin, shown('Reason: {reason}', { reason: 'too loud' }))
     await actions.clickInDialog(admin, 'Unsuspend')
-    await actions.waitForText(admin, 'guest can log in again.')
+    await actions.waitForText(admin, shown('{username} can log in again.', { username: 'guest' }))
     await actions.logIn(guestPage, guest)
     await actions.waitForHomePage(guestPage)
     await guestPage.context().close()
@@ -163,16 +166,16 @@ describe('the administration in the browser', function () {
     await actions.logIn(page, guest)
 
     await actions.waitForText(page, 'Page not found')
-    await page.getByRole('navigation', { name: 'Main' }).waitFor()
+    await page.getByRole('navigation', { name: shown('Main') }).waitFor()
     await page.context().close()
   })
 
   it('deletes a user, who is then no longer listed', async () => {
     await admin.goto(`${instance.origin}/admin/users`)
-    await actions.clickInMenu(admin, 'guest', 'Delete guest')
-    expect(await admin.getByRole('dialog').getByText('On the other instances').count()).to.equal(0)
+    await actions.clickInMenu(admin, 'guest', shown('Delete {name}', { name: 'guest' }))
+    expect(await admin.getByRole('dialog').getByText(shown('On the other instances')).count()).to.equal(0)
     await actions.clickInDialog(admin, 'Delete permanently')
-    await actions.waitForText(admin, 'guest was deleted.')
+    await actions.waitForText(admin, shown('{username} was deleted.', { username: 'guest' }))
 
     await admin.getByText('@guest').waitFor({ state: 'detached' })
   })
@@ -192,10 +195,10 @@ describe('the administration in the browser', function () {
     await admin.goto(`${instance.origin}/admin/users`)
     await admin.getByRole('link', { name: '@traveller' }).click()
 
-    await actions.clickInMenu(admin, 'traveller', 'Suspend traveller')
+    await actions.clickInMenu(admin, 'traveller', shown('Suspend {username}', { username: 'traveller' }))
     await admin.getByRole('dialog').getByText('Peers where the user has an account are notified').waitFor()
     await actions.clickInDialog(admin, 'Cancel')
-    await actions.clickInMenu(admin, 'traveller', 'Delete traveller')
+    await actions.clickInMenu(admin, 'traveller', shown('Delete {name}', { name: 'traveller' }))
     const dialog = admin.getByRole('dialog')
     await dialog.getByText('asked to delete the account too: 1 (peer.example).').waitFor()
     expect(await dialog.getByRole('radio', { name: /^Keep the messages/ }).isChecked()).to.equal(true)
@@ -206,12 +209,15 @@ describe('the administration in the browser', function () {
       admin,
       /^traveller was deleted\. Instances that were asked to delete the account too: 1\./,
     )
-    const card = admin.getByRole('heading', { name: 'Deletion at other instances' }).locator('..').locator('..')
-    await card.getByText('is being asked').waitFor()
-    await card.getByText('attempts: 1').waitFor()
+    const card = admin
+      .getByRole('heading', { name: shown('Deletion at other instances') })
+      .locator('..')
+      .locator('..')
+    await card.getByText(shown('is being asked')).waitFor()
+    await card.getByText(shown('attempts: {attempts}', { attempts: 1 })).waitFor()
     await instance.runSql("update deletion_orders set state = 'done', next_attempt_at = null")
     await admin.reload()
-    await card.getByText('has deleted it').waitFor()
+    await card.getByText(shown('has deleted it')).waitFor()
     const [order] = (await instance.runSql('select mode from deletion_orders')) as { mode: string }[]
     expect(order?.mode).to.equal('full')
   })
@@ -223,15 +229,19 @@ describe('the administration in the browser', function () {
        values (77, 'far@home.example', '!', 'home.example', '7', 1)`,
     )
     await admin.goto(`${instance.origin}/admin/users`)
-    await admin.getByText('Suspended by its home').waitFor()
+    await admin.getByText(shown('Suspended by its home')).waitFor()
     await admin.goto(`${instance.origin}/admin/users/77`)
-    await admin.getByText('Suspended by its home').first().waitFor()
-    await actions.clickInMenu(admin, 'far@home.example', 'Unsuspend far@home.example')
+    await admin.getByText(shown('Suspended by its home')).first().waitFor()
+    await actions.clickInMenu(
+      admin,
+      'far@home.example',
+      shown('Unsuspend {username}', { username: 'far@home.example' }),
+    )
     await admin.getByRole('dialog').getByText('This account’s home instance suspended it.').waitFor()
     await actions.clickInDialog(admin, 'Unsuspend')
 
-    await actions.waitForText(admin, 'far@home.example can log in again.')
-    await admin.getByText('Suspended by its home').first().waitFor({ state: 'detached' })
+    await actions.waitForText(admin, shown('{username} can log in again.', { username: 'far@home.example' }))
+    await admin.getByText(shown('Suspended by its home')).first().waitFor({ state: 'detached' })
   })
 
   it('follows what others change, without a reload', async () => {
@@ -281,5 +291,5 @@ async function createInvite(page: Page, instance: Instance, name: string): Promi
   await actions.click(page, 'New invite')
   await actions.fillField(page, 'Name', name)
   await actions.clickInDialog(page, 'Create invite')
-  return page.getByRole('textbox', { name: `Link for ${name}` }).inputValue()
+  return page.getByRole('textbox', { name: shown('Link for {name}', { name }) }).inputValue()
 }

@@ -7,6 +7,7 @@ import sharp from 'sharp'
 import type { Browser, Page } from 'playwright-core'
 import { type DialogName, dialogNames } from '../../services/web/src/components/dialog-names.ts'
 import { addAxe, findFaults } from './accessible.ts'
+import { shown, shownText } from './shown.ts'
 import { postJson, startInstance, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
 
@@ -32,7 +33,10 @@ type DialogCase = {
 }
 
 const home = '/channels/@me'
-const inMenuOf = (name: string, path = '/admin/users') => ({ path, menu: `Actions for ${name}` })
+const inMenuOf = (name: string, path = '/admin/users') => ({
+  path,
+  menu: shown('Actions for {username}', { username: name }),
+})
 const inMenuOfInvite = (name: string) => inMenuOf(name, '/admin/invites')
 const inMenuOfPeer = (host: string) => inMenuOf(host, '/admin/federation')
 const farPeer = 'a-long-name-of-an-instance.of.a.long.domain.example'
@@ -71,7 +75,7 @@ const cases: DialogCase[] = [
   {
     component: 'ConnectDialog',
     path: '/settings/instances',
-    opener: 'Connect b.example',
+    opener: shown('Connect {host}', { host: 'b.example' }),
     first: 'Your password',
     takesText: true,
   },
@@ -116,7 +120,7 @@ const cases: DialogCase[] = [
     takesText: false,
     open: async (page) => {
       await enterPassword(page)
-      await page.getByRole('textbox', { name: 'Authentication code' }).pressSequentially(goodCode)
+      await page.getByRole('textbox', { name: shown('Authentication code') }).pressSequentially(goodCode)
       await page.keyboard.press('Enter')
       await page.getByTestId('recovery-codes').waitFor()
     },
@@ -147,7 +151,7 @@ const cases: DialogCase[] = [
   {
     component: 'RemovePasskeyDialog',
     path: '/settings/security',
-    opener: 'Remove passkey phone',
+    opener: shown('Remove passkey {name}', { name: 'phone' }),
     first: 'Your password',
     takesText: true,
   },
@@ -166,35 +170,53 @@ const cases: DialogCase[] = [
     first: 'Your username',
     takesText: true,
   },
-  { component: 'RoleDialog', ...inMenuOf('bert'), opener: 'Make admin: bert', first: 'Cancel', takesText: false },
+  {
+    component: 'RoleDialog',
+    ...inMenuOf('bert'),
+    opener: shown('Make admin: {username}', { username: 'bert' }),
+    first: 'Cancel',
+    takesText: false,
+  },
   {
     component: 'RecoveryLinkDialog',
     ...inMenuOf('bert'),
-    opener: 'Password reset link for bert',
+    opener: shown('Password reset link for {username}', { username: 'bert' }),
     first: 'Create link',
     takesText: false,
   },
   {
     component: 'RecoveryLink',
     ...inMenuOf('bert'),
-    opener: 'Password reset link for bert',
+    opener: shown('Password reset link for {username}', { username: 'bert' }),
     first: 'Copy reset link',
     takesText: false,
     open: (page) => page.keyboard.press('Enter'),
   },
-  { component: 'SuspendDialog', ...inMenuOf('bert'), opener: 'Suspend bert', first: 'Reason', takesText: true },
-  { component: 'UnsuspendDialog', ...inMenuOf('carl'), opener: 'Unsuspend carl', first: 'Cancel', takesText: false },
+  {
+    component: 'SuspendDialog',
+    ...inMenuOf('bert'),
+    opener: shown('Suspend {username}', { username: 'bert' }),
+    first: 'Reason',
+    takesText: true,
+  },
+  {
+    component: 'UnsuspendDialog',
+    ...inMenuOf('carl'),
+    opener: shown('Unsuspend {username}', { username: 'carl' }),
+    first: 'Cancel',
+    takesText: false,
+  },
   {
     component: 'ResetPasswordDialog',
     ...inMenuOf('bert'),
-    opener: 'Temporary password for bert',
+    opener: shown('Temporary password for {username}', { username: 'bert' }),
     first: 'Cancel',
     takesText: false,
   },
   {
     component: 'TemporaryPassword',
     ...inMenuOf('bert'),
-    opener: 'Temporary password for bert',
+    opener: shown('Temporary password for {username}', { username: 'bert' }),
     first: 'Copy temporary password',
     takesText: false,
     open: async (page) => {
@@ -206,88 +228,100 @@ const cases: DialogCase[] = [
   {
     component: 'EndUserSessionsDialog',
     ...inMenuOf('bert'),
-    opener: 'Log out everywhere: bert',
+    opener: shown('Log out everywhere: {username}', { username: 'bert' }),
     first: 'Cancel',
     takesText: false,
   },
   {
     component: 'RemoveSecondFactorDialog',
     ...inMenuOf('bert'),
-    opener: 'Turn off two-factor for bert',
+    opener: shown('Turn off two-factor for {username}', { username: 'bert' }),
     first: 'Cancel',
     takesText: false,
   },
   {
     component: 'BulkSuspendDialog',
     ...inMenuOfInvite('Friends'),
-    opener: 'Suspend everyone who used it: Friends',
+    opener: shown('Suspend everyone who used it: {name}', { name: 'Friends' }),
     first: 'Reason',
     takesText: true,
   },
   {
     component: 'BulkSuspendOutcome',
     ...inMenuOfInvite('Friends'),
-    opener: 'Suspend everyone who used it: Friends',
+    opener: shown('Suspend everyone who used it: {name}', { name: 'Friends' }),
     first: 'Done',
     takesText: false,
     open: (page) => page.keyboard.press('Enter'),
   },
-  { component: 'DeleteUserDialog', ...inMenuOf('bert'), opener: 'Delete bert', first: 'Cancel', takesText: false },
+  {
+    component: 'DeleteUserDialog',
+    ...inMenuOf('bert'),
+    opener: shown('Delete {name}', { name: 'bert' }),
+    first: 'Cancel',
+    takesText: false,
+  },
   { component: 'InviteDialog', path: '/admin/invites', opener: 'New invite', first: 'Name', takesText: true },
-  { component: 'InviteDialog', ...inMenuOfInvite('Friends'), opener: 'Edit Friends', first: 'Name', takesText: true },
+  {
+    component: 'InviteDialog',
+    ...inMenuOfInvite('Friends'),
+    opener: shown('Edit {name}', { name: 'Friends' }),
+    first: 'Name',
+    takesText: true,
+  },
   {
     component: 'RevokeDialog',
     ...inMenuOfInvite('Friends'),
-    opener: 'Revoke Friends',
+    opener: shown('Revoke {name}', { name: 'Friends' }),
     first: 'Cancel',
     takesText: false,
   },
   {
     component: 'DeleteInviteDialog',
     ...inMenuOfInvite('Friends'),
-    opener: 'Delete Friends',
+    opener: shown('Delete {name}', { name: 'Friends' }),
     first: 'Cancel',
     takesText: false,
   },
   {
     component: 'RedemptionsDialog',
     ...inMenuOfInvite('Friends'),
-    opener: 'Used by: Friends',
+    opener: shown('Used by: {name}', { name: 'Friends' }),
     first: 'Done',
     takesText: false,
   },
   {
     component: 'ReinstateDialog',
     ...inMenuOfInvite('Old'),
-    opener: 'Reinstate Old',
+    opener: shown('Reinstate {name}', { name: 'Old' }),
     first: 'Maximum uses',
     takesText: true,
   },
   {
     component: 'RotationDialog',
     ...inMenuOfPeer('b.example'),
-    opener: 'Rotate secret for b.example',
+    opener: shown('Rotate secret for {host}', { host: 'b.example' }),
     first: 'Rotate every (days)',
     takesText: true,
   },
   {
     component: 'RevokePeerDialog',
     ...inMenuOfPeer('b.example'),
-    opener: 'End peering with b.example',
+    opener: shown('End peering with {name}', { name: 'b.example' }),
     first: 'Cancel',
     takesText: false,
   },
   {
     component: 'ResetDialog',
     ...inMenuOfPeer('c.example'),
-    opener: 'Reset peering with c.example',
+    opener: shown('Reset peering with {name}', { name: 'c.example' }),
     first: 'Cancel',
     takesText: false,
   },
   {
     component: 'ForgetDialog',
     ...inMenuOfPeer(farPeer),
-    opener: `Remove from list: ${farPeer}`,
+    opener: shown('Remove from list: {name}', { name: farPeer }),
     first: 'Cancel',
     takesText: false,
   },
@@ -469,14 +503,14 @@ describe('every dialog by keyboard alone', function () {
       .toBuffer()
     const choose = () =>
       page.locator('#avatar-file').setInputFiles({ name: 'me.png', mimeType: 'image/png', buffer: picture })
-    const crop = page.getByRole('dialog', { name: 'Crop image' })
+    const crop = page.getByRole('dialog', { name: shown('Crop image') })
     await openByKeyboard(cases[0]!)
     await choose()
     await crop.waitFor()
     await expectFocus('Use this image')
     await page.keyboard.press('Escape')
     await crop.waitFor({ state: 'detached' })
-    await page.getByRole('button', { name: 'Choose image' }).waitFor()
+    await page.getByRole('button', { name: shown('Choose image') }).waitFor()
 
     await choose()
     await crop.waitFor()
@@ -484,7 +518,7 @@ describe('every dialog by keyboard alone', function () {
     await page.keyboard.press('Enter')
 
     await crop.waitFor({ state: 'detached' })
-    await page.getByRole('button', { name: 'Change image' }).waitFor()
+    await page.getByRole('button', { name: shown('Change image') }).waitFor()
     await page.keyboard.press('Escape')
     await question(page).waitFor()
     await page.keyboard.press('Tab')
@@ -499,8 +533,8 @@ describe('every dialog by keyboard alone', function () {
     await page.locator('#banner-file').dispatchEvent('cancel', { bubbles: true })
     expect(await dialog.count()).to.equal(1)
 
-    const shown = page.getByRole('switch', { name: 'Appear in search' })
-    await shown.focus()
+    const visible = page.getByRole('switch', { name: shown('Appear in search') })
+    await visible.focus()
     await page.keyboard.press('Space')
     await page.keyboard.press('Escape')
     await question(page).waitFor()
@@ -517,7 +551,7 @@ describe('every dialog by keyboard alone', function () {
   it('gives the focus back where one dialog follows another', async () => {
     await openByKeyboard(cases.find(({ component }) => component === 'DeleteAccountDialog')!)
     await pressButton(page, 'Download your data first')
-    await page.getByRole('dialog', { name: 'Download your data' }).waitFor()
+    await page.getByRole('dialog', { name: shown('Download your data') }).waitFor()
     await expectFocus('Your password')
 
     await page.keyboard.press('Escape')
@@ -528,7 +562,7 @@ describe('every dialog by keyboard alone', function () {
   it('comes after the link that skips to the content, the first on every fresh page', async () => {
     for (const path of [home, '/admin/users', '/admin/settings', '/']) {
       await page.goto(instance.origin + path)
-      await page.getByRole('contentinfo').getByText('Connected').waitFor()
+      await page.getByRole('contentinfo').getByText(shown('Connected')).waitFor()
       // The frame of a page that still loads looks the same, and goes with what has the focus.
       await eventually('the page is loaded', async () => !(await page.title()).startsWith('Loading…'))
       await page.keyboard.press('Tab')
@@ -544,10 +578,10 @@ describe('every dialog by keyboard alone', function () {
     const { component, path, opener, menu, hasSecondFactor } = entry
     if (hasSecondFactor !== undefined)
       await instance.runSql("update users set second_factor = ? where username = 'alice'", [hasSecondFactor])
-    const button = (name: string) => page.getByRole('button', { name, exact: true, disabled: false })
+    const button = (name: string) => page.getByRole('button', { name: shownText(name), exact: true, disabled: false })
     const isShown = page.url() === instance.origin + path && (await button(menu ?? opener).count()) > 0
     if (!isShown) await page.goto(instance.origin + path)
-    if (opener === 'Reinstate Old') await actions.click(page, 'Inactive')
+    if (opener === shown('Reinstate {name}', { name: 'Old' })) await actions.click(page, 'Inactive')
     else if (path === '/admin/invites') await actions.click(page, 'Active')
     for (const name of menu ? [menu, opener] : [opener]) {
       await button(name).focus()
@@ -584,10 +618,13 @@ describe('every dialog by keyboard alone', function () {
   }
 })
 
-const question = (page: Page) => page.getByRole('dialog', { name: 'Discard unsaved changes?' })
+const question = (page: Page) => page.getByRole('dialog', { name: shown('Discard unsaved changes?') })
 
 async function pressButton(page: Page, name: string): Promise<void> {
-  await page.getByRole('dialog').getByRole('button', { name, exact: true }).focus()
+  await page
+    .getByRole('dialog')
+    .getByRole('button', { name: shownText(name), exact: true })
+    .focus()
   await page.keyboard.press('Enter')
 }
 

@@ -1,5 +1,6 @@
 import { eventually } from '@gatehouse/test-kit'
 import type { WebDriver } from '@gatehouse/test-kit/engines'
+import { shownText } from './shown.ts'
 
 type Place = {
   /** A row of a list, by a text of it. */
@@ -27,8 +28,13 @@ export function openEnginePage(browser: WebDriver) {
     }
   }
 
-  const act = (what: string, selector: string, place: Named, ...acts: Act[]) =>
+  const act = (what: string, selector: string, { name, row, option }: Named, ...acts: Act[]) =>
     wait(what, async () => {
+      const place = {
+        name: shownText(name),
+        ...(row && { row: shownText(row) }),
+        ...(option && { option: shownText(option) }),
+      }
       const element = (await run(findElement, { ...place, selector })) as unknown as Record<string, string> | null
       const [id] = Object.values(element ?? {})
       if (!id) return false
@@ -66,7 +72,7 @@ export function openEnginePage(browser: WebDriver) {
 
     /** Waits until the text is on the page, or in the row. */
     see: (text: string, { row }: Place = {}) =>
-      wait(`“${text}”`, async () => (await run(readText, row ?? null)).includes(text)),
+      wait(`“${text}”`, async () => (await run(readText, row ? shownText(row) : null)).includes(shownText(text))),
 
     /** Waits for an element, and gives its value or text. */
     read: (selector: string) => wait(`a text at ${selector}`, () => run(readElement, selector)),

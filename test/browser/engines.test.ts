@@ -6,6 +6,7 @@ import { launchFirefox, launchWebKit } from '@gatehouse/test-kit/engines'
 import { expect } from 'chai'
 import sharp from 'sharp'
 import { openEnginePage, type EnginePage } from './engine-page.ts'
+import { shown } from './shown.ts'
 import { postJson, startPair, type Instance } from './start-instance.ts'
 
 const admin = { username: 'admin', password: 'a long password' }
@@ -109,7 +110,7 @@ describe('journeys in other engines than Chromium', function () {
       it('registers in two steps, with a picture', async () => {
         await page.goTo(`${home.origin}/register`)
         await page.fill('Username', ada)
-        await page.see(`${ada} is available.`)
+        await page.see(shown('{username} is available.', { username: ada }))
         await page.fill('Password', password)
         await page.fill('Confirm password', password)
         await page.click('Continue')
@@ -197,17 +198,17 @@ describe('journeys in other engines than Chromium', function () {
         await page.fill('Name', `${name} evening`)
         await page.click('Create invite')
         expect(await page.read(`[aria-label="Link for ${name} evening"]`)).to.include(`${home.origin}/register?invite=`)
-        await page.click(`Actions for ${name} evening`)
-        await page.click(`Edit ${name} evening`)
+        await page.click(shown('Actions for {username}', { username: `${name} evening` }))
+        await page.click(shown('Edit {name}', { name: `${name} evening` }))
         await page.fill('Name', `${name} night`)
         await page.click('Save')
-        await page.see('expires in 7 days', { row: `${name} night` })
+        await page.see(shown('expires {time}', { time: 'in 7 days' }), { row: `${name} night` })
 
-        await page.click(`Actions for ${name} night`)
-        await page.click(`Revoke ${name} night`)
+        await page.click(shown('Actions for {username}', { username: `${name} night` }))
+        await page.click(shown('Revoke {name}', { name: `${name} night` }))
         await page.click('Revoke')
 
-        await page.see(`${name} night revoked.`)
+        await page.see(shown('{name} revoked.', { name: `${name} night` }))
       })
 
       it('lays a page out anew when the window becomes as narrow as a phone', async () => {
@@ -225,26 +226,26 @@ describe('journeys in other engines than Chromium', function () {
         await home.runSql("update users set created_at = '2024-03-01 12:00Z' where username = ?", [bob])
         await page.click('Users')
         await page.fill('Search', name.toLowerCase())
-        await page.see('2 accounts')
+        await page.see(shown('{count} accounts', { count: 2 }))
         await page.choose('Sort by', 'Oldest first')
         await fillDate('Joined on or before')
         await page.see('1 account')
         expect(await page.run(() => location.search)).to.include('joinedBefore=2024-03-01')
-        await page.click(`Actions for ${bob}`)
-        await page.click(`Suspend ${bob}`)
+        await page.click(shown('Actions for {username}', { username: bob }))
+        await page.click(shown('Suspend {username}', { username: bob }))
         await page.fill('Reason', 'too loud')
         await page.click('Suspend')
         await page.see('Suspended', { row: bob })
 
         await page.click(`${name[0]} ${bob} @${bob}`)
-        await page.see('Reason: too loud')
-        await page.click(`Actions for ${bob}`)
-        await page.click(`Unsuspend ${bob}`)
-        await page.see('Reason: too loud')
+        await page.see(shown('Reason: {reason}', { reason: 'too loud' }))
+        await page.click(shown('Actions for {username}', { username: bob }))
+        await page.click(shown('Unsuspend {username}', { username: bob }))
+        await page.see(shown('Reason: {reason}', { reason: 'too loud' }))
         await page.click('Unsuspend')
-        await page.see(`${bob} can log in again.`)
-        await page.click(`Actions for ${bob}`)
-        await page.click(`Temporary password for ${bob}`)
+        await page.see(shown('{username} can log in again.', { username: bob }))
+        await page.click(shown('Actions for {username}', { username: bob }))
+        await page.click(shown('Temporary password for {username}', { username: bob }))
         await page.click('Reset password')
         const temporary = await page.read('[data-testid=temporary-password]')
         await page.click('I’ve saved it')
@@ -252,10 +253,10 @@ describe('journeys in other engines than Chromium', function () {
       })
 
       it('deletes a user, and lists what was done by day', async () => {
-        await page.click(`Actions for ${bob}`)
-        await page.click(`Delete ${bob}`)
+        await page.click(shown('Actions for {username}', { username: bob }))
+        await page.click(shown('Delete {name}', { name: bob }))
         await page.click('Delete permanently')
-        await page.see(`${bob} was deleted.`)
+        await page.see(shown('{username} was deleted.', { username: bob }))
         await page.click('Audit log')
         await page.see('deleted user')
 

@@ -2,6 +2,7 @@ import { answered } from '@gatehouse/test-kit'
 import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
+import { shown } from './shown.ts'
 import { postJson, startPair, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
 
@@ -41,7 +42,7 @@ describe('a federated account in the browser', function () {
 
   it('names the home instance for what is managed there', async () => {
     await actions.waitForText(page, 'This account belongs to home.localhost')
-    expect(await page.getByRole('button', { name: 'Connect', exact: true }).count()).to.equal(0)
+    expect(await page.getByRole('button', { name: shown('Connect'), exact: true }).count()).to.equal(0)
 
     await actions.click(page, 'Edit profile')
     await actions.waitForText(page, /managed by your home instance/)
@@ -52,7 +53,7 @@ describe('a federated account in the browser', function () {
   it('downloads its data without a password, which only its home instance knows', async () => {
     await actions.openSettings(page, 'data')
     await actions.click(page, 'Download')
-    expect(await page.getByRole('dialog').getByLabel('Your password').count()).to.equal(0)
+    expect(await page.getByRole('dialog').getByLabel(shown('Your password')).count()).to.equal(0)
     const downloading = page.waitForEvent('download')
     await actions.clickInDialog(page, 'Download')
 
@@ -69,7 +70,7 @@ describe('a federated account in the browser', function () {
 
     await actions.openSettings(page, 'sessions')
     await actions.click(page, 'Log out everywhere else')
-    expect(await page.getByRole('dialog').getByLabel('Your password').count()).to.equal(0)
+    expect(await page.getByRole('dialog').getByLabel(shown('Your password')).count()).to.equal(0)
     await actions.clickInDialog(page, 'Log out everywhere else')
 
     await other.waitForURL('**/login**')
@@ -83,7 +84,7 @@ describe('a federated account in the browser', function () {
     await actions.click(page, 'Delete account')
     await actions.fillField(page, 'Your username', 'rosa')
     await actions.clickInDialog(page, 'Delete permanently')
-    await page.getByRole('dialog').getByLabel('Your username').and(page.locator('[aria-invalid=true]')).waitFor()
+    await page.getByRole('dialog').getByLabel(shown('Your username')).and(page.locator('[aria-invalid=true]')).waitFor()
     await actions.fillField(page, 'Your username', username)
 
     await actions.clickInDialog(page, 'Delete permanently')

@@ -2,6 +2,7 @@ import { answered } from '@gatehouse/test-kit'
 import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
+import { shown, shownText } from './shown.ts'
 import { postJson, startPair, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
 
@@ -32,13 +33,13 @@ describe('federation in the browser', function () {
 
   after(() => resources.disposeAsync())
 
-  const instanceRow = () => page.getByRole('listitem').filter({ hasText: remote.host })
+  const instanceRow = () => page.getByRole('listitem').filter({ hasText: shownText(remote.host) })
 
   it('connects to another instance with the account of the home instance', async () => {
     await connect(page, remote, rosa.password)
 
-    await instanceRow().getByText('Connected', { exact: true }).waitFor()
-    await instanceRow().getByText('Same password as here').waitFor()
+    await instanceRow().getByText(shown('Connected'), { exact: true }).waitFor()
+    await instanceRow().getByText(shown('Same password as here')).waitFor()
     expect((await logInAtRemote(rosa.password)).status).to.equal(200)
   })
 
@@ -51,14 +52,14 @@ describe('federation in the browser', function () {
     await actions.openSettings(page, 'instances')
 
     expect((await propagated).status()).to.equal(200)
-    await instanceRow().getByText('Connected', { exact: true }).waitFor()
+    await instanceRow().getByText(shown('Connected'), { exact: true }).waitFor()
     expect((await logInAtRemote(newPassword)).status).to.equal(200)
   })
 
   it('restores the connection after a reload without asking for the password', async () => {
     await page.reload()
 
-    await instanceRow().getByText('Connected', { exact: true }).waitFor()
+    await instanceRow().getByText(shown('Connected'), { exact: true }).waitFor()
   })
 
   it('sends a password again that an instance missed, once the home instance has verified it', async () => {
@@ -66,9 +67,9 @@ describe('federation in the browser', function () {
     await page.route(`${remote.origin}/api/users/@me/change-password`, (route) => route.abort())
     await actions.changePassword(page, newPassword, missed)
     await actions.openSettings(page, 'instances')
-    await instanceRow().getByText('Updating password…').waitFor()
+    await instanceRow().getByText(shown('Updating password…')).waitFor()
     await page.reload()
-    await instanceRow().getByText('Still uses your old password').waitFor()
+    await instanceRow().getByText(shown('Still uses your old password')).waitFor()
     await page.unroute(`${remote.origin}/api/users/@me/change-password`)
 
     await actions.click(page, 'Update password')
@@ -88,20 +89,20 @@ describe('federation in the browser', function () {
     page.on('request', (request) => void sent.push(`${request.method()} ${request.url()}`))
     await page.unroute(issuedCredential)
     await page.reload()
-    await instanceRow().getByText('Separate password').waitFor()
+    await instanceRow().getByText(shown('Separate password')).waitFor()
     const changesThere = () => sent.filter((call) => call === `POST ${remote.origin}/api/users/@me/change-password`)
     expect(changesThere()).to.have.length(1)
 
     await actions.changePassword(page, 'a third long password', fourthPassword)
     await actions.openSettings(page, 'instances')
     await page.reload()
-    await instanceRow().getByText('Connected', { exact: true }).waitFor()
+    await instanceRow().getByText(shown('Connected'), { exact: true }).waitFor()
 
     expect(changesThere()).to.have.length(1)
   })
 
   it('names the instances that are not connected before the account is deleted', async () => {
-    await actions.click(page, `Disconnect ${remote.host}`)
+    await actions.click(page, shown('Disconnect {host}', { host: remote.host }))
     await actions.openSettings(page, 'leave')
     await actions.click(page, 'Delete account')
 
@@ -124,14 +125,14 @@ describe('federation in the browser', function () {
     await actions.openSettings(page, 'instances')
 
     const row = page.getByRole('listitem').filter({ hasText: 'Elsewhere' })
-    await row.getByText('Connected from another app').waitFor()
-    await row.getByRole('button', { name: 'Connect elsewhere.example' }).waitFor()
+    await row.getByText(shown('Connected from another app')).waitFor()
+    await row.getByRole('button', { name: shown('Connect {host}', { host: 'elsewhere.example' }) }).waitFor()
   })
 
   it('shows why an identity cannot be deleted while the instances are not peers', async () => {
     await actions.openSettings(page, 'leave')
     await actions.click(page, 'Choose instances…')
-    await page.getByRole('checkbox', { name: remote.host }).check()
+    await page.getByRole('checkbox', { name: shownText(remote.host) }).check()
     await actions.clickInDialog(page, 'Delete accounts')
 
     await actions.waitForText(page, 'Not a peer of your home instance.')
@@ -142,31 +143,31 @@ describe('federation in the browser', function () {
     await page.goto(`${home.origin}/admin/federation`)
 
     await actions.waitForText(page, 'Requests from your users')
-    await page.getByRole('button', { name: `Approve ${remote.host}` }).waitFor()
+    await page.getByRole('button', { name: shown('Approve {host}', { host: remote.host }) }).waitFor()
   })
 
   it('sends a peering request, which the admin of the other instance approves, and both pages follow', async () => {
     await actions.fillField(page, 'Instance address', remote.origin)
     await actions.click(page, 'Send request')
-    await peerState(page, remote).getByText('waiting for approval').waitFor()
+    await peerState(page, remote).getByText(shown('waiting for approval')).waitFor()
 
     const admin = await actions.openPage(browser, remote, '/login?redirect=/admin/federation')
     await actions.logIn(admin, remoteAdmin)
-    await actions.click(admin, `Approve ${home.host}`)
+    await actions.click(admin, shown('Approve {host}', { host: home.host }))
 
-    await peerState(admin, home).getByText('active', { exact: true }).waitFor()
-    await peerState(page, remote).getByText('active', { exact: true }).waitFor()
+    await peerState(admin, home).getByText(shown('active'), { exact: true }).waitFor()
+    await peerState(page, remote).getByText(shown('active'), { exact: true }).waitFor()
     await admin.context().close()
   })
 
   it('rotates the secret of a peer, and sets how often', async () => {
-    await actions.clickInMenu(page, remote.host, `Rotate secret for ${remote.host}`)
+    await actions.clickInMenu(page, remote.host, shown('Rotate secret for {host}', { host: remote.host }))
     await actions.clickInDialog(page, 'Rotate now')
     await actions.waitForText(page, 'Secret rotated.')
 
-    await actions.clickInMenu(page, remote.host, `Rotate secret for ${remote.host}`)
+    await actions.clickInMenu(page, remote.host, shown('Rotate secret for {host}', { host: remote.host }))
     await actions.fillField(page, 'Rotate every (days)', '366')
-    await actions.waitForText(page, 'Enter a number from 1 to 365.')
+    await actions.waitForText(page, shown('Enter a number from 1 to {maxRotationDays}.', { maxRotationDays: 365 }))
     await actions.fillField(page, 'Rotate every (days)', '30')
     await actions.clickInDialog(page, 'Save')
     await actions.waitForText(page, 'every 30 days')
@@ -176,10 +177,10 @@ describe('federation in the browser', function () {
     await page.goto(home.origin)
     await actions.openSettings(page, 'leave')
     await actions.click(page, 'Choose instances…')
-    await page.getByRole('checkbox', { name: remote.host }).check()
+    await page.getByRole('checkbox', { name: shownText(remote.host) }).check()
     await actions.clickInDialog(page, 'Delete accounts')
 
-    await page.getByRole('dialog').getByText('Deleted.').waitFor()
+    await page.getByRole('dialog').getByText(shown('Deleted.')).waitFor()
 
     expect((await logInAtRemote(fourthPassword)).status).to.equal(401)
     await actions.clickInDialog(page, 'Done')
@@ -187,11 +188,11 @@ describe('federation in the browser', function () {
 
   it('revokes a peer, and forgets it', async () => {
     await page.goto(`${home.origin}/admin/federation`)
-    await actions.clickInMenu(page, remote.host, `End peering with ${remote.host}`)
+    await actions.clickInMenu(page, remote.host, shown('End peering with {name}', { name: remote.host }))
     await actions.clickInDialog(page, 'End peering')
-    await peerState(page, remote).getByText('revoked', { exact: true }).waitFor()
+    await peerState(page, remote).getByText(shown('revoked'), { exact: true }).waitFor()
 
-    await actions.clickInMenu(page, remote.host, `Remove from list: ${remote.host}`)
+    await actions.clickInMenu(page, remote.host, shown('Remove from list: {name}', { name: remote.host }))
     await actions.clickInDialog(page, 'Remove from list')
 
     await actions.waitForText(page, /removed from the list\./)
@@ -212,7 +213,11 @@ describe('federation in the browser', function () {
     await tab.waitForURL('**/login')
 
     await actions.waitForText(tab, 'Your account has been deleted.')
-    await tab.getByRole('listitem').filter({ hasText: remote.host }).getByText('Deleted.').waitFor()
+    await tab
+      .getByRole('listitem')
+      .filter({ hasText: shownText(remote.host) })
+      .getByText(shown('Deleted.'))
+      .waitFor()
     const remoteCredentials = { username: `lena@${home.host}`, password: lena.password }
     expect((await postJson(remote, '/api/auth/login', remoteCredentials)).status).to.equal(401)
     await tab.context().close()
@@ -232,12 +237,16 @@ describe('federation in the browser', function () {
     await answered(postJson(remote, '/api/auth/register', { ...there, ...identity }), 201)
 
     await openConnectDialog(tab, remote, mona.password)
-    await actions.fillField(tab, `Your password on ${new URL(remote.origin).host}`, there.password)
+    await actions.fillField(
+      tab,
+      shown('Your password on {host}', { host: new URL(remote.origin).host }),
+      there.password,
+    )
     await actions.clickInDialog(tab, 'Connect')
 
     await actions.waitForText(tab, /Connected to/)
-    const row = tab.getByRole('listitem').filter({ hasText: remote.host })
-    await row.getByText('Separate password').waitFor()
+    const row = tab.getByRole('listitem').filter({ hasText: shownText(remote.host) })
+    await row.getByText(shown('Separate password')).waitFor()
     expect((await postJson(remote, '/api/auth/login', there)).status).to.equal(401)
     await tab.context().close()
   })
@@ -246,10 +255,10 @@ describe('federation in the browser', function () {
     await page.goto(`${home.origin}/admin/federation`)
     await actions.waitForText(page, 'Requests from your users')
 
-    await actions.click(page, `Deny ${remote.host}`)
+    await actions.click(page, shown('Deny {host}', { host: remote.host }))
 
     await actions.waitForText(page, /^Request from .* denied/)
-    await page.getByRole('button', { name: `Deny ${remote.host}` }).waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: shown('Deny {host}', { host: remote.host }) }).waitFor({ state: 'detached' })
   })
 
   const logInAtRemote = (password: string) =>
@@ -258,7 +267,7 @@ describe('federation in the browser', function () {
 
 /** The heading of a peer's row, with its state. */
 function peerState(page: Page, peer: Instance) {
-  return page.getByRole('region', { name: 'Peers' }).getByRole('heading', { name: peer.host })
+  return page.getByRole('region', { name: shown('Peers') }).getByRole('heading', { name: shownText(peer.host) })
 }
 
 async function connect(page: Page, instance: Instance, password: string): Promise<void> {
@@ -268,7 +277,7 @@ async function connect(page: Page, instance: Instance, password: string): Promis
 
 async function openConnectDialog(page: Page, instance: Instance, password: string): Promise<void> {
   await actions.openSettings(page, 'instances')
-  await page.getByRole('button', { name: 'Connect', exact: true }).click()
+  await page.getByRole('button', { name: shown('Connect'), exact: true }).click()
   await actions.fillField(page, 'Instance address', instance.origin)
   await actions.fillField(page, 'Your password', password)
   await actions.clickInDialog(page, 'Connect')

@@ -3,6 +3,7 @@ import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import * as actions from './actions.ts'
+import { shown } from './shown.ts'
 import { postJson, startInstance, type Instance } from './start-instance.ts'
 
 const alice = { username: 'alice', password: 'a long password' }
@@ -49,8 +50,8 @@ const publicPages = (payload: string, index: number): [Target, ...Target[]] => [
 ]
 const home: Target = { path: '/channels/@me', ready: 'Connected instances' }
 const lists: Target[] = [
-  { path: '/admin/users', ready: `${payloads.length + 1} accounts`, showsNames: true },
-  { path: '/admin/invites', ready: 'Used 0 times, no limit', showsNames: true },
+  { path: '/admin/users', ready: shown('{count} accounts', { count: payloads.length + 1 }), showsNames: true },
+  { path: '/admin/invites', ready: shown('Used {used} times, no limit', { used: 0 }), showsNames: true },
   { path: '/admin/federation', ready: 'Requests from other instances', showsNames: true },
   { path: '/admin/audit', ready: 'Download (JSON Lines)', showsNames: true },
   { path: '/admin/settings', ready: 'Who can register' },

@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
 import sharp from 'sharp'
 import * as actions from './actions.ts'
+import { shown } from './shown.ts'
 import { postJson, startInstance, type Instance } from './start-instance.ts'
 
 const admin = { username: 'alice', password: 'a long password' }
@@ -46,7 +47,7 @@ describe('the look of an instance', function () {
     for (const path of ['/login', '/register']) {
       const visitor = await actions.openPage(browser, instance, path)
       await actions.waitForText(visitor, 'Songs for four voices')
-      await visitor.getByText('Rules', { exact: true }).click()
+      await visitor.getByText(shown('Rules'), { exact: true }).click()
       await actions.waitForText(visitor, 'Sing in tune.')
       const logo = visitor.getByRole('img', { name: 'The Choir' })
       expect(await logo.evaluate((image: HTMLImageElement) => image.naturalWidth), path).to.equal(90)

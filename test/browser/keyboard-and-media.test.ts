@@ -2,6 +2,7 @@ import { answered } from '@gatehouse/test-kit'
 import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { shown } from './shown.ts'
 import { postJson, sharedInstance, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
 
@@ -27,7 +28,7 @@ describe('the web app by keyboard, without motion, and on paper', function () {
 
   it('registers, edits a profile and logs out with the keyboard only', async () => {
     const page = await actions.openPage(browser, instance, '/register')
-    await page.getByLabel('Username').waitFor()
+    await page.getByLabel(shown('Username')).waitFor()
     for (const [label, text] of [
       ['Username', 'hilda'],
       ['Password', password],
@@ -37,7 +38,7 @@ describe('the web app by keyboard, without motion, and on paper', function () {
       await page.keyboard.type(text)
     }
     await page.keyboard.press('Enter')
-    await page.getByRole('heading', { name: 'Your profile' }).waitFor()
+    await page.getByRole('heading', { name: shown('Your profile') }).waitFor()
     await page.locator('[name=avatar-color]:checked').focus()
     const color = await focusedName(page)
     await page.keyboard.press('ArrowRight')
@@ -61,11 +62,11 @@ describe('the web app by keyboard, without motion, and on paper', function () {
       await page.keyboard.press('Tab')
       expect(await inDialog(), 'the focus stays in the dialog').to.equal(true)
     }
-    const shown = page.getByRole('switch', { name: 'Appear in search' })
-    const before = await shown.getAttribute('aria-checked')
+    const visible = page.getByRole('switch', { name: shown('Appear in search') })
+    const before = await visible.getAttribute('aria-checked')
     await tabTo(page, 'Appear in search')
     await page.keyboard.press('Space')
-    expect(await shown.getAttribute('aria-checked')).to.not.equal(before)
+    expect(await visible.getAttribute('aria-checked')).to.not.equal(before)
     await tabTo(page, 'Save')
     await page.keyboard.press('Enter')
     await actions.waitForText(page, 'Profile saved.')
@@ -75,7 +76,7 @@ describe('the web app by keyboard, without motion, and on paper', function () {
     await page.keyboard.press('Enter')
     await tabTo(page, 'Log out')
     await page.keyboard.press('Enter')
-    await page.getByRole('heading', { name: 'Log in' }).waitFor()
+    await page.getByRole('heading', { name: shown('Log in') }).waitFor()
     await page.context().close()
   })
 
@@ -114,7 +115,7 @@ describe('the web app by keyboard, without motion, and on paper', function () {
     const background = await styleOf('body', 'background-color')
     expect(await styleOf('.status-dot--on', 'background-color')).to.not.equal(background)
     await actions.click(page, 'Edit profile')
-    await page.getByRole('switch', { name: 'Appear in search' }).click()
+    await page.getByRole('switch', { name: shown('Appear in search') }).click()
     const track = (on: boolean) => styleOf(`.switch[aria-checked=${on}] .switch__track`, 'background-color')
     expect(await track(true)).to.not.equal(await track(false))
     await page.context().close()
@@ -150,7 +151,10 @@ describe('the web app by keyboard, without motion, and on paper', function () {
       expect(await page.evaluate(overflow), path).to.equal(0)
     }
     await actions.follow(page, '/channels/@me')
-    const button = await page.getByRole('button', { name: 'Edit profile' }).first().boundingBox()
+    const button = await page
+      .getByRole('button', { name: shown('Edit profile') })
+      .first()
+      .boundingBox()
     expect(button!.x + button!.width).to.be.below(await page.evaluate(() => document.body.clientWidth))
     await page.context().close()
   })
@@ -160,7 +164,7 @@ describe('the web app by keyboard, without motion, and on paper', function () {
     await actions.click(page, 'New invite')
     await actions.fillField(page, 'Name', 'Choir')
     await actions.clickInDialog(page, 'Create invite')
-    const link = page.getByRole('textbox', { name: 'Link for Choir' })
+    const link = page.getByRole('textbox', { name: shown('Link for {name}', { name: 'Choir' }) })
     await link.waitFor()
     await page.emulateMedia({ media: 'print' })
     expect(await link.isVisible()).to.equal(false)
@@ -168,7 +172,7 @@ describe('the web app by keyboard, without motion, and on paper', function () {
 
     await answered(postJson(instance, '/api/auth/register', { username: 'bertha', password }))
     await page.goto(`${instance.origin}/admin/users`)
-    await actions.clickInMenu(page, 'bertha', 'Temporary password for bertha')
+    await actions.clickInMenu(page, 'bertha', shown('Temporary password for {username}', { username: 'bertha' }))
     await actions.clickInDialog(page, 'Reset password')
     const temporary = page.getByTestId('temporary-password')
     await temporary.waitFor()

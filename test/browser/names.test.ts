@@ -2,6 +2,7 @@ import { answered } from '@gatehouse/test-kit'
 import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
+import { shown, shownText } from './shown.ts'
 import { postJson, startInstance, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
 
@@ -76,14 +77,14 @@ describe('names that people chose', function () {
   after(() => resources.disposeAsync())
 
   for (const [path, ready] of [
-    ['/admin/users', '14 accounts'],
-    ['/admin/invites', '0 of 3 uses'],
+    ['/admin/users', shown('{count} accounts', { count: 14 })],
+    ['/admin/invites', shown('{used} of {max} uses', { used: 0, max: 3 })],
     ['/admin/federation', 'p1.example'],
     ['/admin/audit', 'Download (JSON Lines)'],
   ] as const) {
     it(`stay inside their place on ${path}`, async () => {
       await page.goto(instance.origin + path)
-      await page.getByText(ready).first().waitFor()
+      await page.getByText(shownText(ready)).first().waitFor()
 
       await expectNothingOverflows()
     })
@@ -111,7 +112,7 @@ describe('names that people chose', function () {
         `${name}\n${name}`,
       ])
       await page.goto(`${instance.origin}/channels/@me`)
-      await page.getByText('Next steps').waitFor()
+      await page.getByText(shown('Next steps')).waitFor()
       await expectNothingOverflows(kind)
 
       const initial = initials[kind as keyof typeof names]

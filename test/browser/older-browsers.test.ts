@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { listNewerApis } from '../../tools/browsers/newer-apis.ts'
 import * as actions from './actions.ts'
+import { shown, shownText } from './shown.ts'
 import { postJson, startInstance, type Instance } from './start-instance.ts'
 
 const alice = { username: 'alice', password: 'a long password' }
@@ -72,7 +73,7 @@ describe('older browsers', function () {
     await actions.click(page, 'New invite')
     await actions.fillField(page, 'Name', 'Old friends')
     await actions.clickInDialog(page, 'Create invite')
-    await actions.clickInMenu(page, 'Old friends', 'Used by: Old friends')
+    await actions.clickInMenu(page, 'Old friends', shown('Used by: {name}', { name: 'Old friends' }))
     await actions.clickInDialog(page, 'Done')
     for (const path of ['/admin/users', '/admin/federation', '/admin/audit', '/admin/settings', '/settings/security']) {
       await page.goto(instance.origin + path)
@@ -97,7 +98,7 @@ describe('older browsers', function () {
 
   it('that lack what the pages need show that they fail: the control', async () => {
     const { page, faults } = await openOverviewWithout(['Intl.Segmenter'])
-    await page.getByRole('heading', { name: 'This page couldn’t be shown' }).waitFor()
+    await page.getByRole('heading', { name: shown('This page couldn’t be shown') }).waitFor()
 
     expect(faults.join()).to.include('Segmenter')
     await page.context().close()
@@ -109,14 +110,14 @@ describe('older browsers', function () {
   for (const [locale, sentence] of Object.entries(sentences)) {
     it(`that are too old are told so, whatever becomes of the page, for ${locale}`, async () => {
       const { page } = await openWithout(['HTMLElement.popover'], '/no-such-page', { locale })
-      await page.getByText(sentence).waitFor()
+      await page.getByText(shownText(sentence)).waitFor()
       expect(await countSentences(page)).to.equal(1)
 
       await page.route('**/assets/index-*.js', (route) =>
         route.fulfill({ contentType: 'text/javascript', body: 'const syntax of the future' }),
       )
       await page.reload()
-      await page.getByText(sentence).waitFor()
+      await page.getByText(shownText(sentence)).waitFor()
       expect(await page.locator('#root').textContent()).to.equal('')
       await page.context().close()
     })
@@ -159,7 +160,7 @@ describe('older browsers', function () {
 
     it('say so, name the place in the console, and show the page after a reload', async () => {
       const { page, faults } = await logInToFaultyPages('en-US')
-      const heading = page.getByRole('heading', { name: 'This page couldn’t be shown' })
+      const heading = page.getByRole('heading', { name: shown('This page couldn’t be shown') })
       await heading.waitFor()
       expect(faults).to.have.length(1)
       expect(faults[0]).to.match(/a planted fault[^]*\/assets\/\S+\.js:\d+:\d+/)

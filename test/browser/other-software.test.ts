@@ -3,6 +3,7 @@ import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import sharp from 'sharp'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { shown, shownText } from './shown.ts'
 import { postJson, sharedInstance, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
 
@@ -55,7 +56,7 @@ describe('what other software does to the pages', function () {
     await actions.waitForText(page, before)
     await act()
     await actions.waitForText(page, after)
-    expect(await page.getByText(before).filter({ visible: true }).allInnerTexts()).to.deep.equal([])
+    expect(await page.getByText(shownText(before)).filter({ visible: true }).allInnerTexts()).to.deep.equal([])
   }
   /** As password managers do that tell the page nothing. */
   const fillWithoutEvent = (page: Page, fields: Record<string, string>) =>
@@ -90,17 +91,17 @@ describe('what other software does to the pages', function () {
     await fillWithoutEvent(page, { confirmation: password })
     await actions.click(page, 'Continue')
 
-    await page.getByRole('heading', { name: 'Your profile' }).waitFor()
+    await page.getByRole('heading', { name: shown('Your profile') }).waitFor()
     await page.context().close()
   })
 
   it('a password manager that fills in the whole registration at once without an event registers', async () => {
     const page = await openPage('/register')
-    await page.getByLabel('Username', { exact: true }).waitFor()
+    await page.getByLabel(shown('Username'), { exact: true }).waitFor()
     await fillWithoutEvent(page, { username: 'filled_at_once', password, confirmation: password })
     await actions.click(page, 'Continue')
 
-    await page.getByRole('heading', { name: 'Your profile' }).waitFor()
+    await page.getByRole('heading', { name: shown('Your profile') }).waitFor()
     await page.context().close()
   })
 
@@ -112,7 +113,7 @@ describe('what other software does to the pages', function () {
     })
     await actions.click(page, 'Show Password')
     await actions.waitForText(page, /^Hide$/)
-    await changeTo(page, /^Use 3 to 32/, 'translated is available.', () =>
+    await changeTo(page, /^Use 3 to 32/, shown('{username} is available.', { username: 'translated' }), () =>
       actions.fillField(page, 'Username', 'translated'),
     )
     await changeTo(page, 'Confirm password', 'Passwort bestätigen', () => chooseLanguage(page, 'de'))

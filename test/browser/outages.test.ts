@@ -8,6 +8,7 @@ import { expect } from 'chai'
 import type { Browser, Page, WebSocketRoute } from 'playwright-core'
 import { dataFolder } from '../../tools/setup/project.js'
 import * as actions from './actions.ts'
+import { shown, shownText } from './shown.ts'
 import { postJson, startInstance, type Instance } from './start-instance.ts'
 
 const password = 'a long password'
@@ -52,10 +53,11 @@ describe('outages in the browser', function () {
 
   after(() => resources.disposeAsync())
 
-  const lost = (page: Page) => page.locator('.toast').getByText('Connection lost. Reconnecting…')
-  const connected = (page: Page) => page.getByRole('contentinfo').getByText('Connected', { exact: true }).waitFor()
+  const lost = (page: Page) => page.locator('.toast').getByText(shown('Connection lost. Reconnecting…'))
+  const connected = (page: Page) =>
+    page.getByRole('contentinfo').getByText(shown('Connected'), { exact: true }).waitFor()
   const name = (page: Page) => page.getByLabel(/^Display name/)
-  const inDialog = (page: Page, text: string) => page.getByRole('dialog').getByText(text).waitFor()
+  const inDialog = (page: Page, text: string) => page.getByRole('dialog').getByText(shownText(text)).waitFor()
 
   /** What of the header is behind the line of the lost connection. */
   const coveredByLine = (page: Page) =>
@@ -99,9 +101,15 @@ describe('outages in the browser', function () {
     expect(await name(page).inputValue()).to.equal(displayName)
     await actions.clickInDialog(page, 'Save')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    await page.getByRole('region', { name: 'Profile' }).getByRole('heading', { name: displayName }).waitFor()
+    await page
+      .getByRole('region', { name: shown('Profile') })
+      .getByRole('heading', { name: shownText(displayName) })
+      .waitFor()
     await page.reload()
-    await page.getByRole('region', { name: 'Profile' }).getByRole('heading', { name: displayName }).waitFor()
+    await page
+      .getByRole('region', { name: shown('Profile') })
+      .getByRole('heading', { name: shownText(displayName) })
+      .waitFor()
   }
 
   it('of the browser is said above the page and in the dialog, and the failed act says so beside itself', async () => {
@@ -214,7 +222,7 @@ describe('outages in the browser', function () {
     await actions.waitForText(page, 'Your unsaved changes are still here. Log in to continue.')
     expect(await page.getByRole('dialog').count()).to.equal(0)
     await actions.logIn(page, { username: 'grace', password })
-    await page.getByRole('dialog', { name: 'Edit profile' }).waitFor()
+    await page.getByRole('dialog', { name: shown('Edit profile') }).waitFor()
     await saveWhatWasTyped(page, 'Grace revoked')
     await page.context().close()
   })
@@ -236,7 +244,7 @@ describe('outages in the browser', function () {
     await actions.click(page, 'Save rules')
     await actions.waitForText(page, 'Changes saved.')
     await page.reload()
-    const rules = page.getByLabel('Rules for everyone')
+    const rules = page.getByLabel(shown('Rules for everyone'))
     await eventually('the rules', async () => (await rules.inputValue()) === 'Be kind.')
     await setAdmin(false)
     await page.context().close()
@@ -249,15 +257,15 @@ describe('outages in the browser', function () {
     await connected(page)
     await actions.openSettings(page, 'leave')
     await actions.click(page, 'Delete account')
-    await page.getByLabel('Your username').fill('grace')
+    await page.getByLabel(shown('Your username')).fill('grace')
     await endSessions()
     await page.waitForURL('**/login?redirect=%2Fsettings%2Fleave')
     await actions.waitForText(page, 'Your unsaved changes were lost.')
 
     await actions.logIn(page, { username: 'grace', password })
-    await page.getByRole('button', { name: 'Delete account' }).click()
+    await page.getByRole('button', { name: shown('Delete account') }).click()
     await page.getByRole('dialog').waitFor()
-    expect(await page.getByLabel('Your username').inputValue()).to.equal('')
+    expect(await page.getByLabel(shown('Your username')).inputValue()).to.equal('')
     await connected(page)
     await endSessions()
     await actions.waitForText(page, 'Your session has ended. Please log in again.')

@@ -3,6 +3,7 @@ import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
 import { addAxe, findViolations } from './accessible.ts'
+import { shown } from './shown.ts'
 import { postJson, sharedInstance, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
 
@@ -77,7 +78,7 @@ describe('passkeys in the browser', function () {
     await takeAwayOffers(page)
     const device = await addDevice(page)
     await actions.openSettings(page, 'security')
-    await page.getByRole('heading', { name: 'Passkeys' }).scrollIntoViewIfNeeded()
+    await page.getByRole('heading', { name: shown('Passkeys') }).scrollIntoViewIfNeeded()
     await actions.waitForText(page, 'No passkeys yet.')
     await shoot(page, 'none')
     await actions.openSettings(page, 'security')
@@ -103,7 +104,7 @@ describe('passkeys in the browser', function () {
     await actions.click(page, 'Discard')
 
     await actions.logOut(page)
-    await page.getByRole('button', { name: 'Log in with a passkey' }).waitFor()
+    await page.getByRole('button', { name: shown('Log in with a passkey') }).waitFor()
     await shoot(page, 'log-in')
     await expectAccessible(page)
     await device.verify(false)
@@ -129,14 +130,14 @@ describe('passkeys in the browser', function () {
     await page.reload()
 
     await actions.openSettings(page, 'security')
-    await actions.click(page, 'Remove passkey Laptop')
+    await actions.click(page, shown('Remove passkey {name}', { name: 'Laptop' }))
     await shoot(page, 'remove')
     await expectAccessible(page)
     await actions.fillField(page, 'Your password', password)
     await actions.clickInDialog(page, 'Remove')
     await actions.waitForText(page, 'No passkeys yet.')
     await actions.logOut(page)
-    await page.getByRole('button', { name: 'Log in with a passkey' }).waitFor()
+    await page.getByRole('button', { name: shown('Log in with a passkey') }).waitFor()
     await actions.click(page, 'Log in with a passkey')
     await actions.waitForText(page, 'This passkey doesn’t work here. It may have been removed.')
     await shoot(page, 'refused')
@@ -159,7 +160,7 @@ describe('passkeys in the browser', function () {
 
     await device.setPresent(false)
     await actions.logOut(page)
-    await page.getByRole('button', { name: 'Log in with a passkey' }).waitFor()
+    await page.getByRole('button', { name: shown('Log in with a passkey') }).waitFor()
     expect(await page.locator('#username').getAttribute('autocomplete')).to.equal('username webauthn')
     await actions.logIn(page, { username: 'uma', password })
     await actions.waitForHomePage(page)
@@ -211,7 +212,7 @@ describe('passkeys in the browser', function () {
     const other = hostname === 'localhost' ? '127.0.0.1' : 'localhost'
     await page.goto(`http://${other}:${port}/login`)
     await actions.click(page, 'Log in with a passkey')
-    await actions.waitForText(page, `Passkeys of this instance work only at ${hostname}.`)
+    await actions.waitForText(page, shown('Passkeys of this instance work only at {host}.', { host: hostname }))
     await page.context().close()
   })
 
@@ -221,7 +222,7 @@ describe('passkeys in the browser', function () {
     const other = await page.context().newPage()
     await other.goto(`${instance.origin}/settings/security`)
     await actions.waitForText(other, 'No passkeys yet.')
-    await other.getByRole('contentinfo').getByText('Connected', { exact: true }).waitFor()
+    await other.getByRole('contentinfo').getByText(shown('Connected'), { exact: true }).waitFor()
     await page.bringToFront()
     await actions.openSettings(page, 'security')
     await actions.click(page, 'Add a passkey')

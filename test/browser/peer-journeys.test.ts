@@ -1,6 +1,7 @@
 import { answered } from '@gatehouse/test-kit'
 import { launchChromium } from '@gatehouse/test-kit/browser'
 import type { Browser, Page } from 'playwright-core'
+import { shown, shownText } from './shown.ts'
 import { postJson, startPair, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
 
@@ -33,7 +34,10 @@ describe('peers in the browser', function () {
   after(() => resources.disposeAsync())
 
   const row = (page: Page, peer: Instance) =>
-    page.getByRole('region', { name: 'Peers' }).getByRole('listitem').filter({ hasText: peer.host })
+    page
+      .getByRole('region', { name: shown('Peers') })
+      .getByRole('listitem')
+      .filter({ hasText: shownText(peer.host) })
   const ask = async (page: Page, peer: Instance) => {
     await actions.fillField(page, 'Instance address', peer.origin)
     await actions.click(page, 'Send request')
@@ -47,18 +51,18 @@ describe('peers in the browser', function () {
 
   it('shows a denied request as rejected on both sides, with the reason, until each forgets it', async () => {
     await ask(askingPage, asked)
-    await row(askingPage, asked).getByText('waiting for approval').waitFor()
-    await actions.click(askedPage, `Deny ${asking.host}`)
+    await row(askingPage, asked).getByText(shown('waiting for approval')).waitFor()
+    await actions.click(askedPage, shown('Deny {host}', { host: asking.host }))
 
-    await row(askedPage, asking).getByText('An admin of this instance denied the request.').waitFor()
-    await row(askingPage, asked).getByText('rejected', { exact: true }).waitFor()
-    await row(askingPage, asked).getByText('The other instance denied the request.').waitFor()
+    await row(askedPage, asking).getByText(shown('An admin of this instance denied the request.')).waitFor()
+    await row(askingPage, asked).getByText(shown('rejected'), { exact: true }).waitFor()
+    await row(askingPage, asked).getByText(shown('The other instance denied the request.')).waitFor()
 
     for (const [page, peer] of [
       [askingPage, asked],
       [askedPage, asking],
     ] as const) {
-      await actions.clickInMenu(page, peer.host, `Remove from list: ${peer.host}`)
+      await actions.clickInMenu(page, peer.host, shown('Remove from list: {name}', { name: peer.host }))
       await actions.clickInDialog(page, 'Remove from list')
       await row(page, peer).waitFor({ state: 'detached' })
     }
@@ -66,24 +70,24 @@ describe('peers in the browser', function () {
 
   it('rechecks a peer that was unreachable, which is active again', async () => {
     await ask(askingPage, asked)
-    await actions.click(askedPage, `Approve ${asking.host}`)
-    await row(askingPage, asked).getByText('active', { exact: true }).waitFor()
+    await actions.click(askedPage, shown('Approve {host}', { host: asking.host }))
+    await row(askingPage, asked).getByText(shown('active'), { exact: true }).waitFor()
     await asking.runSql("update peers set status = 'unreachable', next_attempt_at = now() + interval '1 hour'")
     await askingPage.reload()
     await row(askingPage, asked).getByText('It isn’t responding.').waitFor()
 
-    await actions.clickInMenu(askingPage, asked.host, `Check again: ${asked.host}`)
+    await actions.clickInMenu(askingPage, asked.host, shown('Check again: {name}', { name: asked.host }))
 
     await actions.waitForText(askingPage, /is active again\./)
-    await row(askingPage, asked).getByText('active', { exact: true }).waitFor()
+    await row(askingPage, asked).getByText(shown('active'), { exact: true }).waitFor()
   })
 
   it('says that another instance answers at the address of a peer, and resets it', async () => {
     await asking.runSql("update peers set status = 'needs_attention', reason = 'peer_reset_detected'")
     await askingPage.reload()
-    await row(askingPage, asked).getByText('A different instance now responds at this address.').waitFor()
+    await row(askingPage, asked).getByText(shown('A different instance now responds at this address.')).waitFor()
 
-    await actions.clickInMenu(askingPage, asked.host, `Reset peering with ${asked.host}`)
+    await actions.clickInMenu(askingPage, asked.host, shown('Reset peering with {name}', { name: asked.host }))
     await actions.waitForText(askingPage, 'This removes the peering.')
     await actions.clickInDialog(askingPage, 'Reset')
 

@@ -2,6 +2,7 @@ import { answered } from '@gatehouse/test-kit'
 import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
+import { shown } from './shown.ts'
 import { postJson, sharedInstance, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
 
@@ -29,11 +30,11 @@ describe('the presence of friends in the browser', function () {
     const gloria = await openHome('gloria')
 
     const friend = alma.getByRole('listitem').filter({ hasText: '@gloria' })
-    await friend.getByText('Online').waitFor()
+    await friend.getByText(shown('Online')).waitFor()
     await gloria.context().close()
-    await friend.getByText('Offline').waitFor()
+    await friend.getByText(shown('Offline')).waitFor()
 
-    expect(await alma.getByText('0 online').count()).to.equal(1)
+    expect(await alma.getByText(shown('{count} online', { count: 0 })).count()).to.equal(1)
     await alma.context().close()
   })
 

@@ -3,6 +3,7 @@ import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
 import * as actions from './actions.ts'
+import { shown } from './shown.ts'
 import { postJson, startInstance, type Instance } from './start-instance.ts'
 
 const password = 'a long password'
@@ -49,9 +50,9 @@ describe('registration at an instance that is closed', function () {
   it('asks for the invite first, says why one does not work, and then shows the form', async () => {
     const page = await actions.openPage(browser, instance, '/login')
     await actions.waitForText(page, 'You need an invite to create an account.')
-    await page.getByRole('link', { name: 'Use an invite' }).click()
-    await page.getByLabel('Invite link').waitFor()
-    expect(await page.getByLabel('Username').count()).to.equal(0)
+    await page.getByRole('link', { name: shown('Use an invite') }).click()
+    await page.getByLabel(shown('Invite link')).waitFor()
+    expect(await page.getByLabel(shown('Username')).count()).to.equal(0)
     for (const [typed, said] of [
       ['', 'Enter an invite link to continue.'],
       [`${instance.origin}/register?invite=${tokens['Expired']}`, 'This invite has expired.'],
@@ -75,7 +76,7 @@ describe('registration at an instance that is closed', function () {
     await setOpen(true)
     const page = await actions.openPage(browser, instance, '/register')
     await actions.fillField(page, 'Username', 'hedy')
-    await actions.waitForText(page, 'hedy is available.')
+    await actions.waitForText(page, shown('{username} is available.', { username: 'hedy' }))
 
     await setOpen(false)
     await actions.fillField(page, 'Username', 'hedy_2')
@@ -83,18 +84,18 @@ describe('registration at an instance that is closed', function () {
     await actions.fillField(page, 'Invite link', invite)
     await actions.click(page, 'Continue')
     await actions.waitForText(page, 'Your invite:')
-    expect(await page.getByLabel('Username').inputValue()).to.equal('hedy_2')
+    expect(await page.getByLabel(shown('Username')).inputValue()).to.equal('hedy_2')
 
     const answer = page.waitForResponse((response) => response.url().endsWith('check-username?username=alice'))
     await actions.fillField(page, 'Username', 'alice')
     expect((await answer).status()).to.equal(403)
-    await page.getByText('3 to 32 letters, numbers or underscores.').waitFor()
-    expect(await page.getByLabel('Username').getAttribute('aria-invalid')).to.not.equal('true')
+    await page.getByText(shown('{min} to {max} letters, numbers or underscores.', { min: 3, max: 32 })).waitFor()
+    expect(await page.getByLabel(shown('Username')).getAttribute('aria-invalid')).to.not.equal('true')
 
     await setOpen(true)
     await actions.fillField(page, 'Username', 'hedy_3')
-    await actions.waitForText(page, 'hedy_3 is available.')
-    expect(await page.getByText('Your invite:').count()).to.equal(0)
+    await actions.waitForText(page, shown('{username} is available.', { username: 'hedy_3' }))
+    expect(await page.getByText(shown('Your invite:')).count()).to.equal(0)
     await setOpen(false)
     await page.context().close()
   })

@@ -5,6 +5,7 @@ import type { Browser, Locator, Page } from 'playwright-core'
 import decodeQR from 'qr/decode.js'
 import sharp from 'sharp'
 import { addAxe, findViolations } from './accessible.ts'
+import { shown, shownText } from './shown.ts'
 import { postJson, startInstance, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
 
@@ -23,7 +24,7 @@ describe('a second factor in the browser', function () {
   })
   after(() => resources.disposeAsync())
 
-  const dialog = (page: Page, name: string) => page.getByRole('dialog', { name })
+  const dialog = (page: Page, name: string) => page.getByRole('dialog', { name: shownText(name) })
 
   const expectAccessible = async (page: Page) => expect(await findViolations(page)).to.deep.equal([])
 
@@ -42,12 +43,12 @@ describe('a second factor in the browser', function () {
     await actions.logIn(page, { username: 'ivy', password })
     await actions.waitForHomePage(page)
     await actions.openSettings(page, 'security')
-    await page.getByRole('heading', { name: 'Two-factor authentication' }).scrollIntoViewIfNeeded()
+    await page.getByRole('heading', { name: shown('Two-factor authentication') }).scrollIntoViewIfNeeded()
     await actions.click(page, 'Turn on two-factor')
     await actions.fillField(page, 'Your password', password)
     await actions.clickInDialog(page, 'Continue')
     await dialog(page, 'Set up your authenticator app')
-      .getByRole('img', { name: 'QR code for your authenticator app' })
+      .getByRole('img', { name: shown('QR code for your authenticator app') })
       .waitFor()
     await expectAccessible(page)
     const secret = (await page.getByTestId('second-factor-key').innerText()).replaceAll(' ', '')
@@ -68,7 +69,7 @@ describe('a second factor in the browser', function () {
     const file = (await actions.readDownload(await downloading)).toString()
     for (const code of codes) expect(file).to.include(code)
     await actions.clickInDialog(page, 'I’ve saved them')
-    await page.getByRole('button', { name: 'Turn off two-factor' }).waitFor()
+    await page.getByRole('button', { name: shown('Turn off two-factor') }).waitFor()
 
     await actions.logOut(page)
     await actions.logIn(page, { username: 'ivy', password })
@@ -91,7 +92,7 @@ describe('a second factor in the browser', function () {
     await actions.fillField(page, 'Your password', password)
     await actions.fillField(page, 'Authentication code', codes[1] ?? '')
     await actions.clickInDialog(page, 'Turn off')
-    await page.getByRole('button', { name: 'Turn on two-factor' }).waitFor()
+    await page.getByRole('button', { name: shown('Turn on two-factor') }).waitFor()
     await page.context().close()
   })
 
@@ -103,20 +104,20 @@ describe('a second factor in the browser', function () {
     await actions.logIn(page, { username: 'ivy', password })
     await actions.waitForHomePage(page)
     await page.goto(`${instance.origin}/admin/users`)
-    await actions.click(page, 'Actions for max')
-    await page.getByRole('button', { name: 'Turn off two-factor for max' }).click()
-    await dialog(page, 'Turn off two-factor for max?').waitFor()
+    await actions.click(page, shown('Actions for {username}', { username: 'max' }))
+    await page.getByRole('button', { name: shown('Turn off two-factor for {username}', { username: 'max' }) }).click()
+    await dialog(page, shown('Turn off two-factor for {username}?', { username: 'max' })).waitFor()
     await actions.clickInDialog(page, 'Turn off two-factor')
-    await actions.waitForText(page, 'Two-factor is off for max.')
+    await actions.waitForText(page, shown('Two-factor is off for {username}.', { username: 'max' }))
     await page.goto(`${instance.origin}/admin/settings`)
-    await page.getByRole('switch', { name: 'Require two-factor authentication for admins' }).click()
+    await page.getByRole('switch', { name: shown('Require two-factor authentication for admins') }).click()
     await actions.waitForText(page, 'Changes saved.')
     await actions.logOut(page)
     await actions.logIn(page, { username: 'ivy', password })
     await actions.waitForText(page, 'Turn it on to open the admin pages.')
     await page.goto(`${instance.origin}/admin/users`)
     await actions.waitForText(page, 'Turn it on to open the admin pages.')
-    expect(await page.getByRole('link', { name: 'Invites' }).count()).to.equal(0)
+    expect(await page.getByRole('link', { name: shown('Invites') }).count()).to.equal(0)
     await actions.click(page, 'Turn on two-factor')
     await actions.fillField(page, 'Your password', password)
     await actions.clickInDialog(page, 'Continue')
@@ -151,7 +152,7 @@ describe('a second factor in the browser', function () {
     await said.waitFor()
 
     await actions.follow(page, '/nowhere')
-    await page.getByRole('heading', { name: 'Page not found' }).waitFor()
+    await page.getByRole('heading', { name: shown('Page not found') }).waitFor()
     expect(await said.count()).to.equal(1)
     await page.goBack()
     await actions.waitForHomePage(page)

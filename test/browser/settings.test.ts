@@ -3,6 +3,7 @@ import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
 import * as actions from './actions.ts'
+import { shown, shownText } from './shown.ts'
 import { postJson, sharedInstance, type Instance } from './start-instance.ts'
 
 const password = 'a long password'
@@ -27,15 +28,15 @@ describe('the settings of an account in the browser', function () {
     const page = await actions.openPage(browser, instance, { path: '/channels/@me', token })
     await actions.waitForHomePage(page)
     await actions.click(page, 'Your account')
-    await page.getByRole('link', { name: 'Password and security' }).click()
-    await page.getByRole('heading', { name: 'Two-factor authentication' }).waitFor()
-    const parts = page.getByRole('navigation', { name: 'Settings' })
+    await page.getByRole('link', { name: shown('Password and security') }).click()
+    await page.getByRole('heading', { name: shown('Two-factor authentication') }).waitFor()
+    const parts = page.getByRole('navigation', { name: shown('Settings') })
     for (const [part, name, shown] of [
       ['sessions', 'Sessions', 'Login history'],
       ['data', 'Your data', 'Download your data'],
       ['leave', 'Delete account', 'Delete your account'],
     ] as const) {
-      await parts.getByRole('link', { name }).click()
+      await parts.getByRole('link', { name: shownText(name) }).click()
       await actions.waitForText(page, shown)
       expect(new URL(page.url()).pathname).to.equal(`/settings/${part}`)
       await page.reload()
@@ -45,10 +46,10 @@ describe('the settings of an account in the browser', function () {
 
     await page.goBack()
 
-    await page.getByRole('button', { name: 'Download' }).waitFor()
+    await page.getByRole('button', { name: shown('Download') }).waitFor()
     expect(await page.title()).to.equal('Your data · Gatehouse')
     await page.goto(`${instance.origin}/settings/nothing`)
-    await page.getByRole('heading', { name: 'Page not found' }).waitFor()
+    await page.getByRole('heading', { name: shown('Page not found') }).waitFor()
     await page.context().close()
   })
 })

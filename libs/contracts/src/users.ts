@@ -155,7 +155,7 @@ const clearable = <T extends string>(schema: z.ZodType<T, T>) =>
 export const clearableFile = clearable(z.union([fileName, z.literal('')], noFileName))
 
 export const clearableColor = (name: string) => {
-  const error = `${name} must look like #rrggbb`
+  const error = `${name} must be a color like #rrggbb`
   return clearable(z.string({ error }).regex(/^(#[0-9a-fA-F]{6})?$/, { error }))
 }
 

@@ -22,6 +22,6 @@ describe('the hooks for React', () => {
   })
 
   it('need a client', () => {
-    expect(() => renderToString(createElement(Someone))).to.throw('There is no ClientProvider')
+    expect(() => renderToString(createElement(Someone))).to.throw('useClient must be used inside a ClientProvider')
   })
 })

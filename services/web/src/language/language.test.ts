@@ -5,6 +5,7 @@ import { join, relative } from 'node:path'
 import ts from 'typescript'
 import { findRegistrationProblems } from '@gatehouse/client/registration'
 import english from './english.json' with { type: 'json' }
+import englishTexts from './english-texts.json' with { type: 'json' }
 import german from './german.json' with { type: 'json' }
 import { currentLanguage, findLanguage, loadLanguage, t } from './language.ts'
 
@@ -42,7 +43,13 @@ describe('The languages of the web app', () => {
 
   it('have the same places in both languages', () => {
     const places = (text: string) => (text.match(/\{\w+\}/g) ?? []).sort().join()
-    for (const [english, text] of Object.entries(german.texts)) expect(places(text), english).to.equal(places(english))
+    for (const [key, text] of Object.entries({ ...german.texts, ...englishTexts }))
+      expect(places(text), key).to.equal(places(key))
+    for (const [key, text] of Object.entries(german.texts)) expect(places(text), key).to.equal(places(key))
+  })
+
+  it('have newer English texts only for keys of the app', () => {
+    expect(Object.keys(german.texts)).to.include.members(Object.keys(englishTexts))
   })
 
   it('end what they say of a refusal as a sentence', () => {

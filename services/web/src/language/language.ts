@@ -2,16 +2,20 @@ import type { ApiError } from '@gatehouse/client'
 import type { RefusalCode } from '@gatehouse/contracts'
 import { limitMarks } from '@gatehouse/contracts/constants'
 import { recall, remember } from '../browser-storage.ts'
+import englishTexts from './english-texts.json' with { type: 'json' }
 
 /** `texts`: the app's. `answers`: the client library's. `refusals`: the server's, by their codes. */
 const loadGerman = async () => complete((await import('./german.json', { with: { type: 'json' } })).default)
-/** The app's texts are English already. Those of the server are written for programs. */
+/** What the server and the client library say is written for programs. */
 const loadEnglish = async () => complete((await import('./english.json', { with: { type: 'json' } })).default)
 
 /** A refusal that a catalogue lacks is a type error. */
 const complete = <C extends { refusals: Readonly<Record<RefusalCode, string>> }>(catalogue: C): C => catalogue
 
-/** A text of the app, in English. One that the German catalogue lacks is a type error. */
+/**
+ * The key of a text of the app: its English, unless english-texts.json has a newer one. One that the German catalogue lacks
+ * is a type error.
+ */
 export type Text = keyof Awaited<ReturnType<typeof loadGerman>>['texts']
 export type Values = Readonly<Record<string, string | number>>
 
@@ -22,7 +26,7 @@ const storageKey = 'gatehouse_language'
 let current: Language = 'en'
 /** Chosen last. Its texts may still be loading. */
 let latest: Language = 'en'
-let catalogue: Readonly<Record<string, string>> = {}
+let catalogue: Readonly<Record<string, string>> = englishTexts
 let refusalTexts: Partial<Record<RefusalCode, string>> = {}
 const listeners = new Set<() => void>()
 
@@ -49,9 +53,9 @@ export async function loadLanguage(
     if (latest === language) show(language, german)
     return
   }
-  show(language, noTexts)
-  const english = await loadEnglish()
-  if (latest === language) apply(english)
+  show(language, english)
+  const { answers, refusals } = await loadEnglish()
+  if (latest === language) apply({ ...english, answers, refusals })
 }
 
 type Catalogue = {
@@ -59,7 +63,7 @@ type Catalogue = {
   answers: Readonly<Record<string, string>>
   refusals: Partial<Record<RefusalCode, string>>
 }
-const noTexts: Catalogue & { direction: string } = { direction: 'ltr', texts: {}, answers: {}, refusals: {} }
+const english: Catalogue & { direction: string } = { direction: 'ltr', texts: englishTexts, answers: {}, refusals: {} }
 
 function apply({ texts, answers, refusals }: Catalogue): void {
   catalogue = { ...texts, ...answers }
