@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { isEnded, openEntries, useClient } from './hooks.ts'
 
 const kept = new Map<string, unknown>()
@@ -23,7 +23,10 @@ export function useDraft(key: string) {
   const state = useKeptState<string | null>(key, null)
   const latest = useRef<string | null>(null)
   latest.current = state[0]
-  useEffect(() => () => void (latest.current !== null && isEnded(client) && (openEntries.outcome = 'kept')), [])
+  // Other effects end after the login page has been rendered.
+  useLayoutEffect(() => {
+    return () => void (latest.current !== null && isEnded(client) && (openEntries.outcome = 'kept'))
+  }, [])
   return state
 }
 
