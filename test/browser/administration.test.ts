@@ -210,7 +210,7 @@ describe('the administration in the browser', function () {
       /^traveller was deleted\. Instances that were asked to delete the account too: 1\./,
     )
     const card = admin
-      .getByRole('heading', { name: shown('Deletion at other instances') })
+      .getByRole('heading', { name: shown('Deletion on other instances') })
       .locator('..')
       .locator('..')
     await card.getByText(shown('is being asked')).waitFor()
@@ -229,9 +229,9 @@ describe('the administration in the browser', function () {
        values (77, 'far@home.example', '!', 'home.example', '7', 1)`,
     )
     await admin.goto(`${instance.origin}/admin/users`)
-    await admin.getByText(shown('Suspended by its home')).waitFor()
+    await admin.getByText(shown('Suspended by home instance')).waitFor()
     await admin.goto(`${instance.origin}/admin/users/77`)
-    await admin.getByText(shown('Suspended by its home')).first().waitFor()
+    await admin.getByText(shown('Suspended by home instance')).first().waitFor()
     await actions.clickInMenu(
       admin,
       'far@home.example',
@@ -241,7 +241,7 @@ describe('the administration in the browser', function () {
     await actions.clickInDialog(admin, 'Unsuspend')
 
     await actions.waitForText(admin, shown('{username} can log in again.', { username: 'far@home.example' }))
-    await admin.getByText(shown('Suspended by its home')).first().waitFor({ state: 'detached' })
+    await admin.getByText(shown('Suspended by home instance')).first().waitFor({ state: 'detached' })
   })
 
   it('follows what others change, without a reload', async () => {

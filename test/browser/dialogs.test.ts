@@ -75,7 +75,7 @@ const cases: DialogCase[] = [
   {
     component: 'ConnectDialog',
     path: '/settings/instances',
-    opener: shown('Connect {host}', { host: 'b.example' }),
+    opener: shown('Connect to {host}', { host: 'b.example' }),
     first: 'Your password',
     takesText: true,
   },

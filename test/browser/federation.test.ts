@@ -126,7 +126,7 @@ describe('federation in the browser', function () {
 
     const row = page.getByRole('listitem').filter({ hasText: 'Elsewhere' })
     await row.getByText(shown('Connected from another app')).waitFor()
-    await row.getByRole('button', { name: shown('Connect {host}', { host: 'elsewhere.example' }) }).waitFor()
+    await row.getByRole('button', { name: shown('Connect to {host}', { host: 'elsewhere.example' }) }).waitFor()
   })
 
   it('shows why an identity cannot be deleted while the instances are not peers', async () => {

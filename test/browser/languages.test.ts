@@ -63,7 +63,7 @@ const accountPages: Target[] = [
   { path: '/settings/profile', ready: say('Edit profile'), open: (page) => actions.click(page, say('Edit profile')) },
   { path: '/settings/security', ready: say('No passkeys yet.') },
   { path: '/settings/sessions', ready: say('This tab') },
-  { path: '/settings/instances', ready: say('No connected instances yet. Connect one to use your account there.') },
+  { path: '/settings/instances', ready: say('No connected instances yet. Connect to one to use your account there.') },
   { path: '/settings/data', ready: say('Download') },
   { path: '/settings/leave', ready: say('Delete account') },
   { path: '/settings/leave', ready: say('Delete account'), open: (page) => actions.click(page, say('Delete account')) },

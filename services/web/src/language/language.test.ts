@@ -38,7 +38,7 @@ describe('The languages of the web app', () => {
 
   it('have the values in the places that the text has for them', () => {
     expect(t('{used} of {max} uses', { used: 2, max: 5 })).to.equal('2 of 5 uses')
-    expect(t('Connect {host}', { host: '{used}' })).to.equal('Connect {used}')
+    expect(t('Connect to {host}', { host: '{used}' })).to.equal('Connect to {used}')
   })
 
   it('have the same places in both languages', () => {
@@ -48,7 +48,8 @@ describe('The languages of the web app', () => {
     for (const [key, text] of Object.entries(german.texts)) expect(places(text), key).to.equal(places(key))
   })
 
-  it('have newer English texts only for keys of the app', () => {
+  it('have newer English texts only for keys of the app, and show them', () => {
+    expect(t('Only suspended')).to.equal('Suspended only')
     expect(Object.keys(german.texts)).to.include.members(Object.keys(englishTexts))
   })
 

@@ -19,8 +19,7 @@ const actionTexts: Readonly<Record<AuditAction, Text>> = {
   'user.unsuspended-by-home': '{actor} unsuspended its user {target}',
   'user.second-factor-removed': '{actor} turned off two-factor for user {target}',
   'user.passkey-cloned': 'A cloned passkey for {actor} was blocked',
-  'user.home-answer-refused':
-    'A password for {actor} was rejected because the home instance responded for a different user',
+  'user.home-answer-refused': '{actor} couldn’t log in because the home instance confirmed a different user',
   'user.second-factor-blocked': '{actor} entered too many wrong authentication codes',
   'instance.imported': '{actor} imported data from another instance',
   'invite.created': '{actor} created invite {target}',
@@ -29,7 +28,7 @@ const actionTexts: Readonly<Record<AuditAction, Text>> = {
   'invite.reinstated': '{actor} reinstated invite {target}',
   'invite.deleted': '{actor} deleted invite {target}',
   'peer.initiated': '{actor} sent a peering request to {target}',
-  'peer.initiation-refused': '{target} rejected a peering request from {actor}',
+  'peer.initiation-refused': '{target} denied a peering request from {actor}',
   'peer.revoked': '{actor} ended the peering with {target}',
   'peer.reset': '{actor} reset the peering with {target}',
   'peer.forgotten': '{actor} removed {target} from the list of peers',

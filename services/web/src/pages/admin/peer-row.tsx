@@ -17,7 +17,7 @@ import { askBefore, type RowDialogProps, useRowDialog } from './row-dialog.tsx'
 const ResetDialog = askBefore<Peer>({
   dialog: 'ResetDialog',
   title: 'Reset peering with {name}',
-  text: 'This removes the peering. To become peers again, send a new request.',
+  text: 'This deletes what this instance stores about the peering. To become peers again, send a new request.',
   submit: 'Reset',
   dangerous: true,
   act: (client, { id }) => client.call('resetPeer', { params: { id } }),
@@ -57,7 +57,10 @@ export function PeerRow({ peer, onChanged }: { peer: Peer; onChanged: () => void
       (_, client) => client.call('recheckPeer', { params: { id: peer.id } }),
       ({ peer: { status } }) => {
         const label = t(peerStates[status].label)
-        return t(status === 'active' ? '{host} is active again.' : '{host} is still {label}.', { host, label })
+        return t(status === 'active' ? '{host} is active again.' : '{host}: the status is still “{label}”.', {
+          host,
+          label,
+        })
       },
     )
     if (done) onChanged()

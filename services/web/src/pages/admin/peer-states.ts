@@ -19,9 +19,9 @@ export const isInTrouble = ({ status }: Pick<Peer, 'status'>): boolean =>
   peerStates[status].tone === 'bad' && status !== 'rejected'
 
 const stateTexts: Partial<Record<Peer['status'], Text>> = {
-  pending: 'No answer yet. We’ll keep asking.',
+  pending: 'No response yet. We’ll keep trying.',
   awaiting_approval: 'Waiting for an admin of the other instance.',
-  unreachable: 'It isn’t responding. Deliveries wait until it does.',
+  unreachable: 'It isn’t responding. Updates for it wait until it does.',
   revoked: 'The two instances don’t accept requests from each other.',
 }
 
@@ -35,7 +35,7 @@ const reasonTexts: Readonly<Record<string, Text>> = {
   remote_reset_required: 'The other instance still has an earlier peering with this one. Its admin has to reset it.',
   peer_reset_detected: 'A different instance now responds at this address.',
   repeer_incomplete: 'The other instance accepted, but didn’t prove that it has the shared secret.',
-  deliveries_refused: 'The other instance rejects deliveries.',
+  deliveries_refused: 'The other instance rejects updates from this one.',
 }
 
 /** Null when the state says enough. */

@@ -37,7 +37,7 @@ const switches = {
   },
   stubUpgradesNeedProof: {
     label: 'Always verify users with their home instance',
-    hint: 'When this is off, a user who is already known here through a peer can register while their home instance is unreachable.',
+    hint: 'When this is on, people can’t register while their home instance is unreachable. When it’s off, they can if a peer has already told this instance about them.',
   },
 } as const satisfies Partial<Record<keyof InstanceSettings, { label: Text; hint: Text }>>
 

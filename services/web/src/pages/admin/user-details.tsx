@@ -85,13 +85,13 @@ const orderStates = {
   waiting: { label: 'is being asked', tone: 'neutral' },
   done: { label: 'has deleted it', tone: 'good' },
   refused: { label: 'has refused', tone: 'bad' },
-  overdue: { label: 'did not answer in 30 days', tone: 'warning' },
+  overdue: { label: 'no response in 30 days', tone: 'warning' },
 } as const
 
 /** Contract: 7, Deletion orders. */
 function OrderCard({ orders }: { orders: NonNullable<UserDescription['orders']> }) {
   return (
-    <Card title={t('Deletion at other instances')}>
+    <Card title={t('Deletion on other instances')}>
       <ul className="list">
         {orders.map(({ origin, state, error, attempts }) => (
           <li key={origin} className="list-row">
@@ -128,7 +128,7 @@ function factsOf({ user, invitedBy, lastLoginAt, ...rest }: UserDescription): [T
     )
   }
   if (user.suspendedAt != null) facts.push(['Suspended', formatDateTime(user.suspendedAt)])
-  if (user.homeSuspendedAt != null) facts.push(['Suspended by its home', formatDateTime(user.homeSuspendedAt)])
+  if (user.homeSuspendedAt != null) facts.push(['Suspended by home instance', formatDateTime(user.homeSuspendedAt)])
   if (user.suspendedReason) facts.push(['Reason', formatName(user.suspendedReason)])
   return facts
 }

@@ -19,7 +19,7 @@ export function UserBadges({ user, self }: { user: User; self: User }) {
       {user.isAdmin && <Badge tone="warning">{t('Admin')}</Badge>}
       {user.id === self.id && <Badge tone="good">{t('You')}</Badge>}
       {user.suspendedAt != null && <Badge tone="bad">{t('Suspended')}</Badge>}
-      {user.homeSuspendedAt != null && <Badge tone="bad">{t('Suspended by its home')}</Badge>}
+      {user.homeSuspendedAt != null && <Badge tone="bad">{t('Suspended by home instance')}</Badge>}
       {user.isDeleted && <Badge>{t('Deleted')}</Badge>}
     </>
   )
@@ -219,7 +219,7 @@ function tellDeletion(username: string, instances: number): string {
   if (instances === 0) return t('{username} was deleted.', { username })
   const values = { username, count: formatNumber(instances) }
   return t(
-    '{username} was deleted. Instances that were asked to delete the account too: {count}. The user’s page shows their progress.',
+    '{username} was deleted. Other instances asked to delete the account: {count}. The user’s page shows the progress.',
     values,
   )
 }

@@ -93,7 +93,9 @@ export function ConnectedInstances({ user }: { user: User }) {
         ))}
       </ul>
       {remotes.length + elsewhere.length === 0 && isLocal && (
-        <EmptyState icon="link">{t('No connected instances yet. Connect one to use your account there.')}</EmptyState>
+        <EmptyState icon="link">
+          {t('No connected instances yet. Connect to one to use your account there.')}
+        </EmptyState>
       )}
       {connecting !== null && <ConnectDialog origin={connecting} onClose={() => setConnecting(null)} />}
     </Card>
@@ -161,7 +163,7 @@ function InstanceRow({ remote, onConnect, onRemoved }: Acts & { remote: RemoteIn
           />
         )}
         {connectable && (
-          <Button size="small" text="Connect" fullText="Connect {host}" values={{ host }} onClick={onConnect} />
+          <Button size="small" text="Connect" fullText="Connect to {host}" values={{ host }} onClick={onConnect} />
         )}
         <IconButton icon="close" label={t('Remove {host} from the list', { host })} onClick={remove} />
       </span>
@@ -189,7 +191,7 @@ function ElsewhereRow({ entry, onConnect, onRemoved }: Acts & { entry: RegistryE
         )}
       </span>
       <span className="instance__actions">
-        <Button size="small" text="Connect" fullText="Connect {host}" values={{ host }} onClick={onConnect} />
+        <Button size="small" text="Connect" fullText="Connect to {host}" values={{ host }} onClick={onConnect} />
         <IconButton icon="close" label={t('Remove {host} from the list', { host })} onClick={onRemoved} />
       </span>
     </li>

@@ -61,7 +61,7 @@ function NextSteps({ user, isConnected }: { user: User; isConnected: boolean | n
     },
     {
       title: 'Protect your account',
-      text: 'Add two-factor authentication, so that a stolen password isn’t enough to log in.',
+      text: 'Turn on two-factor authentication, so that a stolen password isn’t enough to log in.',
       path: '/settings/security',
       link: 'Set up',
       // A passkey is not enough: the password alone still opens the account. Contract: 3, Passkeys.
@@ -71,7 +71,7 @@ function NextSteps({ user, isConnected }: { user: User; isConnected: boolean | n
       title: 'Use your account on other instances',
       text: 'Connect other instances and use them with this account.',
       path: '/settings/instances',
-      link: 'Connect an instance',
+      link: 'Connect to an instance',
       isDone: !isLocal || isConnected === true,
     },
   ]

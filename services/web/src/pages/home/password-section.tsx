@@ -15,7 +15,9 @@ export function PasswordSection({ user }: { user: User }) {
     <Card title={t('Password')} text="Changing your password logs you out everywhere else.">
       {user.passwordChangedAt && (
         <p className="small muted">
-          {t('Last changed (or logged out everywhere): {date}', { date: formatDateTime(user.passwordChangedAt) })}
+          {t('Password last changed, or you last logged out everywhere: {date}', {
+            date: formatDateTime(user.passwordChangedAt),
+          })}
         </p>
       )}
       {sharing.length > 0 && (
