@@ -8,7 +8,7 @@ const notClean = ['docs/specification.md']
 const vocabulary = ['docs/style.md', 'docs/glossary.md']
 
 export default {
-  globs: ['README.md', 'CHANGELOG.md', 'docs/**/*.md'],
+  globs: ['README.md', 'CHANGELOG.md', 'docs/**/*.md', 'libs/*/README.md', 'services/*/README.md', 'tools/README.md'],
   noBanner: true,
   noProgress: true,
   customRules: [relativeLinks, plainWords, sentenceLength],
