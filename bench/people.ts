@@ -2,10 +2,10 @@ import { formatMarkdownTable, type Line } from './report.ts'
 
 /** What one person who is online does in an hour at the busiest time: docs/explain/performance-and-scaling.md names these assumptions. */
 const perHour: readonly { operation: string; times: number; said: string }[] = [
-  { operation: 'GET @me', times: 60, said: 'a request a minute' },
-  { operation: 'login', times: 0.05, said: 'a login in twenty hours online' },
-  { operation: 'a socket comes', times: 0.5, said: 'connects every two hours' },
-  { operation: 'a presence change', times: 0.5, said: 'leaves as often' },
+  { operation: 'GET @me', times: 60, said: 'one request a minute' },
+  { operation: 'login', times: 0.05, said: 'one login per 20 hours online' },
+  { operation: 'a socket comes', times: 0.5, said: 'one new connection every two hours' },
+  { operation: 'a presence change', times: 0.5, said: 'one disconnection as often' },
 ]
 /** Of one number of replicas. */
 export const operationsOfFleet = 5
@@ -38,7 +38,9 @@ export function planPeople(lines: readonly Line[]): string {
     (microsOf(name) / 1000).toFixed(1),
     ...crowds.map((people) => ((people * microsOf(name)) / 3_600e6 / busyShare).toFixed(2)),
   ])
-  const said = [...perHour.map((each) => each.said), `gets a message every ${3600 / deliveriesPerHour} s`].join(', ')
+  const said = [...perHour.map((each) => each.said), `one message every ${3600 / deliveriesPerHour} s`].join(
+    ', ',
+  )
   const head = [
     'process',
     'CPU ms per person and hour',
