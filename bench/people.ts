@@ -4,7 +4,7 @@ import { formatMarkdownTable, type Line } from './report.ts'
 const perHour: readonly { operation: string; times: number; said: string }[] = [
   { operation: 'GET @me', times: 60, said: 'one request a minute' },
   { operation: 'login', times: 0.05, said: 'one login per 20 hours online' },
-  { operation: 'a socket comes', times: 0.5, said: 'one new connection every two hours' },
+  { operation: 'a socket comes', times: 0.5, said: 'one connection every two hours' },
   { operation: 'a presence change', times: 0.5, said: 'one disconnection as often' },
 ]
 /** Of one number of replicas. */
@@ -38,9 +38,7 @@ export function planPeople(lines: readonly Line[]): string {
     (microsOf(name) / 1000).toFixed(1),
     ...crowds.map((people) => ((people * microsOf(name)) / 3_600e6 / busyShare).toFixed(2)),
   ])
-  const said = [...perHour.map((each) => each.said), `one message every ${3600 / deliveriesPerHour} s`].join(
-    ', ',
-  )
+  const said = [...perHour.map((each) => each.said), `one message every ${3600 / deliveriesPerHour} s`].join(', ')
   const head = [
     'process',
     'CPU ms per person and hour',
