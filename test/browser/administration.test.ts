@@ -207,7 +207,10 @@ describe('the administration in the browser', function () {
 
     await actions.waitForText(
       admin,
-      /^traveller was deleted\. Instances that were asked to delete the account too: 1\./,
+      shown(
+        '{username} was deleted. Other instances that have been asked to delete the account: {count}. The user’s page shows the progress.',
+        { username: 'traveller', count: 1 },
+      ),
     )
     const card = admin
       .getByRole('heading', { name: shown('Deletion on other instances') })

@@ -212,7 +212,7 @@ describe('passkeys in the browser', function () {
     const other = hostname === 'localhost' ? '127.0.0.1' : 'localhost'
     await page.goto(`http://${other}:${port}/login`)
     await actions.click(page, 'Log in with a passkey')
-    await actions.waitForText(page, shown('Passkeys of this instance work only at {host}.', { host: hostname }))
+    await actions.waitForText(page, shown('Passkeys for this instance work only at {host}.', { host: hostname }))
     await page.context().close()
   })
 

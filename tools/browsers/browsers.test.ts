@@ -27,7 +27,7 @@ describe('the oldest browsers', () => {
       'libs/client/README.md',
       'services/web/README.md',
     ])
-      expect(read(path), path).to.include(`Chrome and Edge ${chrome}, Firefox ${firefox}, Safari ${major}`)
+      expect(read(path), path).to.include(`Chrome or Edge ${chrome}, Firefox ${firefox} or Safari ${major}`)
     const page = read('services/web/public/browser-check.js')
     expect(page).to.include(`Chrome or Edge ${chrome}, Firefox ${firefox}, Safari ${major}, or a later version`)
     expect(page).to.include(`Chrome oder Edge ab ${chrome}, Firefox ab ${firefox} oder Safari ab ${major}`)

@@ -89,6 +89,6 @@ export function formatError(error: Error): string {
 
 function describePasskeyFailure({ reason, host }: PasskeyFailure): string {
   if (reason === 'exists') return t('This device already has a passkey for your account.')
-  if (reason === 'other_address') return t('Passkeys of this instance work only at {host}.', { host })
+  if (reason === 'other_address') return t('Passkeys for this instance work only at {host}.', { host })
   return t('The passkey request was canceled or didn’t work. Try again.')
 }

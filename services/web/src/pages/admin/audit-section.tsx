@@ -14,8 +14,8 @@ const pageSize = 50
 const downloadMax = 10_000
 
 const listFilters = (): readonly Filter[] => [
-  { name: 'subject', label: 'Subject', type: 'text', placeholder: 'Username or ID' },
-  { name: 'actor', label: 'Done by', type: 'text', placeholder: 'Username, ID or operator' },
+  { name: 'subject', label: 'Done to', type: 'text', placeholder: 'Username or ID' },
+  { name: 'actor', label: 'Done by', type: 'text', placeholder: 'Username, ID or “operator”' },
   {
     name: 'action',
     label: 'Action',

@@ -183,7 +183,7 @@ export function OpenOrders() {
         {t('All peers')}
       </Link>
       <p className="muted">
-        {t('Deletions that users and admins requested. We keep asking an instance that doesn’t respond for 30 days.')}
+        {t('Deletions that users and admins requested. If an instance doesn’t respond, we keep asking it for 30 days.')}
       </p>
       <AdminList
         title={t('Pending deletions on other instances')}

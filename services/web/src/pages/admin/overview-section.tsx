@@ -137,7 +137,7 @@ function Registrations({ days }: { days: Overview['registrations'] }) {
   return (
     <Card
       title={t('Registrations per day')}
-      text="{total} in the last 30 days, up to {most} per day"
+      text="{total} in the last 30 days, {most} on the busiest day"
       values={{ total: formatNumber(total), most: formatCount(most) }}
     >
       <svg className="chart" viewBox={`0 0 ${days.length * barWidth} ${height}`} preserveAspectRatio="none" aria-hidden>

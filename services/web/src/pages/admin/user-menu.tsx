@@ -219,7 +219,7 @@ function tellDeletion(username: string, instances: number): string {
   if (instances === 0) return t('{username} was deleted.', { username })
   const values = { username, count: formatNumber(instances) }
   return t(
-    '{username} was deleted. Other instances asked to delete the account: {count}. The user’s page shows the progress.',
+    '{username} was deleted. Other instances that have been asked to delete the account: {count}. The user’s page shows the progress.',
     values,
   )
 }
@@ -235,7 +235,7 @@ function RecoveryLinkDialog({ row: { id }, name: username, onClose }: UserDialog
       />
       <LinkField url={link.url} name="recovery-link" label={title} copyLabel={t('Copy reset link')} takesFocus />
       <p className="small muted">
-        {t('Works once. Expires {time}, or when you change your password.', { time: formatDateTime(link.expiresAt) })}
+        {t('Works once. Expires on {time}, or earlier if you (the admin) change your own password.', { time: formatDateTime(link.expiresAt) })}
       </p>
     </Dialog>
   )

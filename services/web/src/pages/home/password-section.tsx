@@ -15,7 +15,7 @@ export function PasswordSection({ user }: { user: User }) {
     <Card title={t('Password')} text="Changing your password logs you out everywhere else.">
       {user.passwordChangedAt && (
         <p className="small muted">
-          {t('Password last changed, or you last logged out everywhere: {date}', {
+          {t('Last password change or logout everywhere: {date}', {
             date: formatDateTime(user.passwordChangedAt),
           })}
         </p>
