@@ -88,7 +88,10 @@ describe('peers in the browser', function () {
     await row(askingPage, asked).getByText(shown('A different instance now responds at this address.')).waitFor()
 
     await actions.clickInMenu(askingPage, asked.host, shown('Reset peering with {name}', { name: asked.host }))
-    await actions.waitForText(askingPage, 'This removes the peering.')
+    await actions.waitForText(
+      askingPage,
+      'This deletes what this instance stores about the peering. To become peers again, send a new request.',
+    )
     await actions.clickInDialog(askingPage, 'Reset')
 
     await row(askingPage, asked).waitFor({ state: 'detached' })

@@ -20,7 +20,7 @@ describe('The states of a peer', () => {
     expect(explainPeer({ status: 'rejected', reason: 'denied_by_peer' })).to.equal(
       'The other instance denied the request.',
     )
-    expect(explainPeer({ status: 'pending', reason: null })).to.match(/No answer yet/)
+    expect(explainPeer({ status: 'pending', reason: null })).to.match(/No response yet/)
     expect(explainPeer({ status: 'active', reason: null })).to.equal(null)
     expect(explainPeer({ status: 'rejected', reason: 'of a newer server' })).to.equal('of a newer server')
   })
