@@ -235,7 +235,9 @@ function RecoveryLinkDialog({ row: { id }, name: username, onClose }: UserDialog
       />
       <LinkField url={link.url} name="recovery-link" label={title} copyLabel={t('Copy reset link')} takesFocus />
       <p className="small muted">
-        {t('Works once. Expires on {time}, or earlier if you (the admin) change your own password.', { time: formatDateTime(link.expiresAt) })}
+        {t('Works once. Expires on {time}, or earlier if you (the admin) change your own password.', {
+          time: formatDateTime(link.expiresAt),
+        })}
       </p>
     </Dialog>
   )
