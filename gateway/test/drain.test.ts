@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
-import { connect, type Socket } from 'node:net'
+import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { drainingHeader, listen } from '@gatehouse/service-kit'
+import { listen } from '@gatehouse/service-kit'
 import { eventually } from '@gatehouse/test-kit'
 import { startHarness, type Harness } from './harness.ts'
 import { openRaw } from './raw-client.ts'
@@ -124,30 +124,6 @@ describe('A stopping service behind the gateway', () => {
     await services[1]![Symbol.asyncDispose]()
 
     expect(load.outcomes).to.have.all.keys('200')
-  })
-
-  it('finds no idle connection to close, even if it is the only replica: the gateway closed them', async () => {
-    await using harness = await startHarness()
-    const connections: Socket[] = []
-    harness.stub.server.keepAliveTimeout = 65_000
-    harness.stub.server.on('connection', (socket: Socket) => void connections.push(socket))
-    const headers = { authorization: `Bearer ${harness.member()}` }
-    const read = async () => (await fetch(`${harness.url}/api/users/@me`, { headers })).status
-    harness.stub.behave = respondSoon
-    await Promise.all([read(), read(), read()])
-    const idle = [...connections]
-    expect(idle).to.have.length.at.least(3)
-    await read()
-    expect(idle.filter(({ destroyed }) => destroyed)).to.deep.equal([])
-
-    harness.stub.behave = (request, response) => {
-      response.setHeader(drainingHeader, '1')
-      respondSoon(request, response)
-    }
-    expect(await read()).to.equal(200)
-    await eventually('the gateway closed them', () => idle.every(({ destroyed }) => destroyed))
-
-    expect(await read()).to.equal(200)
   })
 })
 

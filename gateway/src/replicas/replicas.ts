@@ -145,7 +145,8 @@ export function openReplicas(options: ReplicaOptions) {
     /** Closes idle connections here first: a request on one that the stopping replica closes would be lost. */
     markLeaving: (replica: Replica): void => {
       const now = clock.now()
-      if (replica.leavingUntil > now || !replicas.includes(replica)) return
+      const others = replicas.filter((other) => other !== replica && !isEjected(other))
+      if (replica.leavingUntil > now || others.length === 0 || !replicas.includes(replica)) return
       replica.leavingUntil = now + policy.leavingMs
       reopen(replica)
     },
