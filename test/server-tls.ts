@@ -1,3 +1,4 @@
+import { connect as connectPlain, createServer, type AddressInfo } from 'node:net'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
@@ -106,6 +107,34 @@ export function testServerTls(refused: Record<'redis' | 'nats', readonly WrongCe
       // The certificate alone is what it refuses.
       await redisAnswers(`rediss://127.0.0.1:${port}`, { ...full, rejectUnauthorized: false })
     })
+  }
+
+  it('lives on where the alert of a Redis comes with the certificate that is refused', async () => {
+    const port = await startTlsRedis('strange')
+    const cut = await startCuttingProxy(port)
+
+    expect(await redisWorks(`rediss://127.0.0.1:${cut.port}`, full)).to.equal(false)
+    await eventually('an alert came', () => cut.answers() > 1)
+  })
+
+  /** Ends what it sends after the first message of a client, and gives the whole answer of the server in one piece. */
+  async function startCuttingProxy(port: number) {
+    let answers = 0
+    const server = createServer((client) => {
+      const answer: Buffer[] = []
+      const upstream = connectPlain(port, '127.0.0.1')
+      for (const socket of [client, upstream]) socket.on('error', () => undefined)
+      client.once('data', (hello) => upstream.end(hello))
+      upstream.on('data', (chunk: Buffer) => answer.push(chunk))
+      upstream.on('close', () => {
+        answers += 1
+        client.end(Buffer.concat(answer))
+      })
+    })
+    resources.defer(() => void server.close())
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    return { port: (server.address() as AddressInfo).port, answers: () => answers }
   }
 
   for (const name of refused.nats) {

@@ -1,5 +1,6 @@
 import { backoffMs, withTimeout, type Timer } from '@gatehouse/runtime'
-import type { SecureContextOptions } from 'node:tls'
+import type { Socket } from 'node:net'
+import type { SecureContextOptions, TLSSocket } from 'node:tls'
 import type { Redis, RedisOptions } from 'ioredis'
 import { redisReconnectBackoff } from './policy.ts'
 
@@ -28,8 +29,7 @@ const sentinelAddress = /^(rediss?)\+sentinel:\/\/(?:([^@/]*)@)?([^@/?]+)\/([^/?
  * `rediss+sentinel://`, which ask Sentinels which process is the primary. Contract: 8.
  */
 export async function openRedis({ url, tls }: RedisAddress, options: Pipelining = {}): Promise<Redis> {
-  // An embedded process has no Redis.
-  const ioredis = await import('ioredis')
+  const ioredis = await loadIoredis()
   const sentinel = sentinelAddress.exec(url)
   if (!sentinel) {
     const encrypted = url.startsWith('rediss:') ? { tls: { ...tls } } : {}
@@ -51,6 +51,27 @@ export async function openRedis({ url, tls }: RedisAddress, options: Pipelining 
     ...(scheme === 'rediss' && { tls: { ...tls }, sentinelTLS: { ...tls }, enableTLSForSentinelMode: true }),
     sentinelRetryStrategy: redisOptions.retryStrategy,
   })
+}
+
+/** An embedded process has no Redis. */
+let loading: ReturnType<typeof importIoredis> | undefined
+const loadIoredis = () => (loading ??= importIoredis())
+
+/**
+ * ioredis listens for the first error of a connection alone. With TLS there may be two, and the second would end this
+ * process: the client refuses a certificate, and the server's alert arrives together with that certificate.
+ */
+async function importIoredis() {
+  const ioredis = await import('ioredis')
+  const { default: standalone } = await import('ioredis/built/connectors/StandaloneConnector.js')
+  for (const { prototype } of [standalone.default, ioredis.SentinelConnector]) {
+    const connect = prototype.connect as (...given: unknown[]) => Promise<Socket | TLSSocket>
+    prototype.connect = async function (...given: unknown[]) {
+      const stream = await connect.apply(this, given)
+      return stream.on('error', () => undefined)
+    }
+  }
+  return ioredis
 }
 
 /** A server that hangs is disconnected, so the next command fails at once. Rejects with RedisTimeout. */
