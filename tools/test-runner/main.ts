@@ -64,8 +64,10 @@ for (const refusal of ungiven) console.log(`a refusal that an endpoint declares 
 
 const sumOf = (key: 'passed' | 'failed') => reports.reduce((sum, report) => sum + report[key], 0)
 const [passed, failed] = [sumOf('passed'), sumOf('failed') + ungiven.length]
-const failedFiles = reports.filter((report) => report.failed > 0).map(({ file }) => file)
-if (failedFiles.length > 0) console.log(`\nfailed in: ${failedFiles.join(', ')}`)
+const failedFiles = reports.filter((report) => report.failed > 0)
+// Again, because they stand far above, and whoever reads a log of CI may see its end only.
+for (const { file, output } of isWhole ? failedFiles : []) console.log(`\n✗ ${file}\n${indent(output)}`)
+if (failedFiles.length > 0) console.log(`\nfailed in: ${failedFiles.map(({ file }) => file).join(', ')}`)
 if (isStopped()) console.log(`stopped by ${String(stopping.signal.reason)} before all tests had run`)
 if (passed + failed === 0) console.log(`no test of these files contains "${words.join(' ')}"`)
 process.exitCode = failed > 0 || passed === 0 || isStopped() ? 1 : 0
@@ -105,5 +107,9 @@ function onReport(report: FileReport): void {
   reports.push(report)
   const failures = failed > 0 ? `, ${failed} FAILED` : ''
   console.log(`${failed > 0 ? '✗' : '✓'} ${file}  ${passed} passed${failures}  (${seconds.toFixed(1)} s)`)
-  if ((failed > 0 || reporter === 'spec') && output.trim()) console.log(output.trimEnd().replace(/^/gm, '  '))
+  if ((failed > 0 || reporter === 'spec') && output.trim()) console.log(indent(output))
+}
+
+function indent(output: string): string {
+  return output.trimEnd().replace(/^/gm, '  ')
 }
