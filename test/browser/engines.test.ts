@@ -13,10 +13,10 @@ const admin = { username: 'admin', password: 'a long password' }
 const password = 'a long password'
 const newPassword = 'an even longer one'
 
-/** `date` is what a person types into a date field for 1 March 2024. */
+/** `date` is what a person types into a date field for 1 March 2024, and `month` a part of it. */
 const engines = [
-  { name: 'Firefox', launch: launchFirefox, date: '2024-03-01' },
-  { name: 'Safari', launch: launchWebKit, date: '03/01/2024' },
+  { name: 'Firefox', launch: launchFirefox, date: '2024-03-01', month: null },
+  { name: 'Safari', launch: launchWebKit, date: '03/01/2024', month: '03' },
 ]
 
 /** Of the first button beside a list, when the list is there. Runs in the page. */
@@ -61,7 +61,7 @@ describe('journeys in other engines than Chromium', function () {
 
   after(() => resources.disposeAsync())
 
-  for (const { name, launch, date } of engines) {
+  for (const { name, launch, date, month } of engines) {
     describe(name, () => {
       const own = new AsyncDisposableStack()
       const ada = `${name.toLowerCase()}_ada`
@@ -228,6 +228,12 @@ describe('journeys in other engines than Chromium', function () {
         await page.fill('Search', name.toLowerCase())
         await page.see(shown('{count} accounts', { count: 2 }))
         await page.choose('Sort by', 'Oldest first')
+        // The driver of Firefox gives whole dates alone.
+        if (month) {
+          await page.type('Joined on or before', month)
+          await page.fill('Search', name.toLowerCase())
+          await page.see('This date is incomplete.')
+        }
         await fillDate('Joined on or before')
         await page.see('1 account')
         expect(await page.run(() => location.search)).to.include('joinedBefore=2024-03-01')

@@ -145,6 +145,9 @@ function usePartialInput(value: ComponentProps<'input'>['value'], onText: (text:
     if (!validity.badInput) onText(text)
   }
   const readWhilePartial = isPartial ? read : undefined
+  const readLeft = (event: SyntheticEvent<HTMLInputElement>) => {
+    if (isPartial || event.currentTarget.validity.badInput) read(event)
+  }
   return {
     isPartial,
     input: {
@@ -152,7 +155,7 @@ function usePartialInput(value: ComponentProps<'input'>['value'], onText: (text:
       onChange: read,
       onInvalid: read,
       onKeyUp: readWhilePartial,
-      onBlur: readWhilePartial,
+      onBlur: readLeft,
     },
   }
 }
