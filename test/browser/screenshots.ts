@@ -67,7 +67,7 @@ const { launchFirefox, launchWebKit } = await import('@gatehouse/test-kit/engine
 const { postJson, startInstance } = await import('./start-instance.ts')
 const engines = {
   firefox: { launch: launchFirefox, programs: ['firefox-esr'] },
-  webkit: { launch: launchWebKit, programs: ['webkit2gtk-driver', 'xvfb'] },
+  webkit: { launch: () => launchWebKit({ takesPictures: true }), programs: ['webkit2gtk-driver', 'xvfb'] },
 } as const
 await using instance = await startInstance('chat')
 await using browser = await launchChromium()

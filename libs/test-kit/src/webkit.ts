@@ -19,7 +19,7 @@ const style = '* { margin: 0; padding: 0; min-width: 0; }'
 const settings = '[Settings]\ngtk-enable-animations=0\n'
 
 /** The driver of WebKitGTK, whose browsers have a folder of their own and no session bus. */
-function startDriver(display: string): Promise<LocalServer> {
+function startDriver(display: string, takesPictures: boolean): Promise<LocalServer> {
   return startConfiguredServer({
     program: 'webkit2gtk-driver',
     config: (_port, folder) => {
@@ -33,7 +33,8 @@ function startDriver(display: string): Promise<LocalServer> {
       DISPLAY: display,
       // No page is open for as long as optimised code needs to pay.
       JSC_useDFGJIT: '0',
-      WEBKIT_DISABLE_DMABUF_RENDERER: '1',
+      // Without this renderer pages cost less, and a screenshot is never answered.
+      ...(!takesPictures && { WEBKIT_DISABLE_DMABUF_RENDERER: '1' }),
       GDK_BACKEND: 'x11',
       GSETTINGS_BACKEND: 'memory',
       DBUS_SESSION_BUS_ADDRESS: 'disabled:',
@@ -51,10 +52,10 @@ function startDriver(display: string): Promise<LocalServer> {
 }
 
 /** Starts WebKitGTK on a display of its own. Throws with the remedy when a program is missing. */
-export async function launchWebKit(): Promise<WebDriver> {
+export async function launchWebKit({ takesPictures = false } = {}): Promise<WebDriver> {
   await using opening = new AsyncDisposableStack()
   const display = opening.use(await startDisplay())
-  const driver = opening.use(await startDriver(display.url))
+  const driver = opening.use(await startDriver(display.url, takesPictures))
   const session = (await sendRequest('POST', `${driver.url}/session`, { capabilities: {} })) as { sessionId: string }
   const url = `${driver.url}/session/${session.sessionId}`
   opening.defer(async () => void (await sendRequest('DELETE', url)))

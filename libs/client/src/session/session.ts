@@ -35,7 +35,10 @@ export type Session = ReturnType<typeof createSession>
 
 export const noSession: SessionState = { token: null, user: null, loading: false, reconnecting: false, ended: null }
 const loggedOut: SessionEnd = { reason: 'logged_out', message: 'Logged out.' }
-const endedElsewhere: SessionEnd = { reason: 'ended_elsewhere', message: 'You logged out in another tab.' }
+const endedElsewhere: SessionEnd = {
+  reason: 'ended_elsewhere',
+  message: 'You logged out in another tab, or the browser deleted this site’s data.',
+}
 const loadFailed: SessionEnd = {
   reason: 'load_failed',
   message: 'Your account could not be loaded. Please log in again.',
