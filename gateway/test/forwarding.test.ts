@@ -436,4 +436,25 @@ describe('Forwarding to several replicas', () => {
     expect(write.status).to.equal(502)
     expect(writes).to.equal(1)
   })
+
+  it('sends a read that broke off to the only replica once more, and never a write', async () => {
+    await using harness = await startHarness()
+    const authorization = `Bearer ${harness.member()}`
+    const seen: string[] = []
+    let breaks = 1
+    const { behave } = harness.stub
+    harness.stub.behave = (request, response) => {
+      seen.push(request.method ?? '')
+      return seen.length > breaks ? behave(request, response) : request.socket.destroy()
+    }
+    const statusOf = async (init: RequestInit) => {
+      seen.length = 0
+      return (await fetch(`${harness.url}/api/users/@me`, { ...init, headers: { authorization } })).status
+    }
+
+    expect([await statusOf({}), seen]).to.deep.equal([200, ['GET', 'GET']])
+    expect([await statusOf({ method: 'PATCH', body: '{}' }), seen]).to.deep.equal([502, ['PATCH']])
+    breaks = 3
+    expect([await statusOf({}), seen]).to.deep.equal([502, ['GET', 'GET']])
+  })
 })

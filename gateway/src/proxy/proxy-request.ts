@@ -17,7 +17,8 @@ type Proxied = { target: RouteTarget; caller: SignedCaller }
 type ProxyOptions = Proxied & { judgeAgain: () => Promise<SignedCaller>; openBody: () => Body }
 
 /**
- * Sends a request and streams the response. Another replica is tried when the request was not seen or changes nothing.
+ * Sends a request and streams the response. Another replica is tried when the request was not seen or changes nothing;
+ * where there is none, a read that broke off is sent once more.
  * Throws invalid_input for a malformed query, busy, and what `judgeAgain` throws. Design: invariant 6; Contract: 1.
  */
 export async function proxyRequest(deps: ProxyDeps, context: RequestContext, options: ProxyOptions): Promise<void> {
@@ -53,6 +54,7 @@ class ProxyRequest {
   readonly #started = performance.now()
   readonly #span: Span | undefined
   #failure: FailureKind | undefined
+  #hasRepeated = false
   #hasEnded = false
 
   constructor(deps: ProxyDeps, context: RequestContext, { target, caller, body }: Proxied & { body: Body }) {
@@ -100,7 +102,7 @@ class ProxyRequest {
     if (!response.headersSent) replicas.markFailed(replica)
     this.deps.gatewayMetrics.upstreamFailed(service, kind)
     this.deps.log.warn({ requestId, service, replica: replica.origin, kind }, 'upstream request failed')
-    if (this.#canRetryAfter(kind) && replicas.hasOther(this.#tried)) return this.attempt()
+    if (this.#canRetryAfter(kind) && (replicas.hasOther(this.#tried) || this.#repeats(kind))) return this.attempt()
     this.#fail(kind)
   }
 
@@ -108,6 +110,14 @@ class ProxyRequest {
     this.#failure = kind
     this.end()
     this.context.fail(refusals[kind]())
+  }
+
+  /** A service that stops, or has had enough of an idle connection, may close it while a request is on its way. */
+  #repeats(kind: FailureKind): boolean {
+    if (kind !== 'broken' || this.#tried.length > 1 || this.#hasRepeated) return false
+    this.#hasRepeated = true
+    this.#tried.length = 0
+    return true
   }
 
   #canRetryAfter(kind: FailureKind): boolean {
