@@ -3,7 +3,7 @@ import { channel } from 'node:diagnostics_channel'
 import type { Socket } from 'node:net'
 import { Unavailable, currentSpan, type Span } from '@gatehouse/runtime'
 import { PostgreSqlDriver, type DriverException, type EntityManager } from '@mikro-orm/postgresql'
-import { Client } from 'pg'
+import { Client, DatabaseError } from 'pg'
 import type { ClientBase, ClientConfig, Pool, PoolClient, PoolConfig } from 'pg'
 import { answerMarginMs, connectTimeoutMs, keepAliveMs, readOnlyUseMs, sessionTimeouts } from './policy.ts'
 import { DatabaseSocket } from './remembered-addresses.ts'
@@ -35,6 +35,21 @@ const maxTraceLength = 2_000
 /** The test runner listens, and holds design's invariant 13 for every statement. */
 const statements = channel('gatehouse:statement')
 
+/** Where the new connections of a pool lead. */
+export type Servers = {
+  current(): Pick<ClientConfig, 'host' | 'port' | 'ssl'>
+  /** New connections lead to another server, if there is one. */
+  leave(server: ReturnType<Servers['current']>): void
+  leaveReadOnly(server: ReturnType<Servers['current']>): void
+  /** Gives `connect` of a pool, which tries another server where the current one is away. */
+  follow<T>(connect: () => Promise<T>): () => Promise<T>
+}
+
+/** It would not help to ask another server, but while this one starts or stops. */
+export function isAnswerOfServer(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code !== '57P03'
+}
+
 /** PostgreSQL 14 and later report them at the start of a connection and with the answer after each change. */
 const readOnlyParameters: ReadonlySet<string> = new Set(['in_hot_standby', 'default_transaction_read_only'])
 
@@ -58,12 +73,20 @@ class PooledConnection extends Client implements LimitedUse {
   usableUntil = Infinity
   isNew = true
   readonly #limits: AnswerLimits
+  readonly #leave: (fault: 'lost' | 'readOnly') => void
   #isLost = false
   #isWaiting = false
   #hasOwnLimit = false
 
-  constructor(config: ClientConfig & { answerLimits?: AnswerLimits } = {}) {
-    super(config)
+  constructor(config: ClientConfig & { answerLimits?: AnswerLimits; servers?: Servers } = {}) {
+    const { servers, password } = config
+    const server = servers?.current()
+    // The pool hides the password from a copy.
+    super(server ? { ...config, password, ...server } : config)
+    this.#leave = (fault) => {
+      if (server && fault === 'readOnly') servers?.leaveReadOnly(server)
+      if (server && fault === 'lost') servers?.leave(server)
+    }
     this.#limits = config.answerLimits ?? defaultLimits
     this.connection.on('parameterStatus', ({ parameterName, parameterValue }: ParameterStatus) => {
       if (readOnlyParameters.has(parameterName) && parameterValue === 'on') this.#noteReadOnly(readOnlyUseMs)
@@ -85,6 +108,16 @@ class PooledConnection extends Client implements LimitedUse {
       this.#isLost = true
       setTimeout(() => this.#reclaim(), releaseGraceMs).unref()
     })
+  }
+
+  override connect(...given: unknown[]): never {
+    const [answer] = given as [((error: Error | null) => void)?]
+    if (!answer) return super.connect() as never
+    const note = (error: Error | null) => {
+      if (error && !isAnswerOfServer(error)) this.#leave('lost')
+      answer(error)
+    }
+    return super.connect(note) as never
   }
 
   override query(...given: unknown[]): never {
@@ -118,6 +151,7 @@ class PooledConnection extends Client implements LimitedUse {
 
   #noteReadOnly(useMs: number): void {
     this.usableUntil = Math.min(this.usableUntil, this.madeAt + useMs)
+    this.#leave('readOnly')
     this.onReadOnly()
   }
 
@@ -190,6 +224,8 @@ export const poolOptions: PoolOptions = {
   // Not by the first message of a connection: poolers refuse one with parameters that they do not know.
   onConnect: (client) => client.query(setTimeouts),
   onPoolCreated: (pool) => {
+    const { servers } = pool.options as { servers?: Servers }
+    if (servers) pool.connect = servers.follow(pool.connect.bind(pool) as () => Promise<PoolClient>) as Pool['connect']
     const connect = leaveReadOnlyServers(pool)
     const guarded = () =>
       connect().catch((cause: unknown) => Promise.reject(unavailable(cause, serverFaultOf(cause) ?? 'lost')))

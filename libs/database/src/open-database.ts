@@ -9,8 +9,8 @@ import { defaultConnections } from './policy.ts'
 import { createRoles } from './roles.ts'
 import { findReleaseFault, markSchema, readSchema } from './schema-release.ts'
 import { explainServerFault } from './server-faults.ts'
+import { explainConnectFault, findServer, followServers, type Server } from './servers.ts'
 import { allowLongWork, takesWrites } from './transaction.ts'
-import { chooseTls, explainTls, type DatabaseTls } from './tls.ts'
 
 export type DatabaseOptions = {
   url: string
@@ -31,17 +31,18 @@ const migrations = Object.entries({ ...release020, ...release030 }).map(([name, 
 
 const names = migrations.map(({ name }) => name)
 
-/** Also for the command line of MikroORM. `ssl` comes from `chooseTls`. */
-export function databaseOptions(options: DatabaseOptions, ssl: DatabaseTls = false): Options {
-  const { url, connections = defaultConnections, applicationName = 'gatehouse' } = options
+/** Also for the command line of MikroORM. `server` comes from `findServer`. */
+export function databaseOptions(options: DatabaseOptions, server?: Server): Options {
+  const { connections = defaultConnections, applicationName = 'gatehouse' } = options
+  const servers = server && followServers(options.url, server)
   return {
     driver: GuardedDriver,
-    clientUrl: url,
+    clientUrl: server?.url ?? options.url,
     entities,
     extensions: [Migrator],
     migrations: { migrationsList: migrations, snapshot: false, transactional: true, allOrNothing: true },
     pool: { min: 0, max: connections },
-    driverOptions: { application_name: applicationName, ...poolOptions, ssl },
+    driverOptions: { application_name: applicationName, ...poolOptions, ssl: server?.ssl ?? false, servers },
     forceUtcTimezone: true,
     logger: () => undefined,
   }
@@ -49,27 +50,21 @@ export function databaseOptions(options: DatabaseOptions, ssl: DatabaseTls = fal
 
 /** Does not look at the schema. Throws DatabaseUnavailable. */
 export async function connectDatabase(options: DatabaseOptions): Promise<MikroORM> {
-  return await connect(options, databaseOptions(options, await chooseTls(options.url)))
+  const server = await findServer(options.url)
+  return await connect(server, databaseOptions(options, server))
 }
 
-async function connect({ url }: DatabaseOptions, options: Options): Promise<MikroORM> {
+async function connect({ url }: Server, options: Options): Promise<MikroORM> {
   const orm = new MikroORM(options)
   try {
     await orm.em.fork().execute('select 1')
     return orm
   } catch (cause) {
     await orm.close(true)
-    const why = explainTls(cause) ?? explainRefusal(cause)
+    const why = explainConnectFault(cause)
     const remedy = why === undefined ? '; check the variable and that the server runs' : `: ${why}`
     throw new DatabaseUnavailable(`DATABASE_URL: cannot reach PostgreSQL at ${addressOf(url)}${remedy}`, { cause })
   }
-}
-
-/** What a server or a pooler answered; undefined where none did. */
-function explainRefusal(error: unknown): string | undefined {
-  for (let fault = error; fault instanceof Error; fault = fault.cause)
-    if ('severity' in fault && fault.severity) return `it refuses the connection: ${fault.message}`
-  return undefined
 }
 
 /** Refuses pending migrations and a schema of another time. Throws DatabaseUnavailable, without cause and fault for these. Contract: 8. */
@@ -138,9 +133,10 @@ export async function prepareDatabase(ownerUrl: string): Promise<void> {
   const options = { url: ownerUrl, connections: 2, applicationName: 'gatehouse-migrate' }
   // Migrations are SQL: the start is faster without entities.
   const withoutEntities = { entities: [], discovery: { warnWhenNoEntities: false } }
-  const orm = await connect(options, { ...databaseOptions(options, await chooseTls(ownerUrl)), ...withoutEntities })
+  const server = await findServer(ownerUrl)
+  const orm = await connect(server, { ...databaseOptions(options, server), ...withoutEntities })
   try {
-    await createRoles(orm.em.fork(), ownerUrl)
+    await createRoles(orm.em.fork(), server.url)
     await migrateDatabase(orm)
   } finally {
     await orm.close(true)

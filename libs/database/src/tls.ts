@@ -88,13 +88,6 @@ function read(name: string, file: string): string {
   }
 }
 
-/** Not connected yet. A lost connection rejects its statements. Errors are those of `connectDatabase`. */
-export async function createClient(url: string, applicationName: string): Promise<pg.Client> {
-  const ssl = await chooseTls(url)
-  const config = { connectionString: withoutTlsParameters(url), application_name: applicationName, ssl }
-  return new pg.Client(config).on('error', () => undefined)
-}
-
 /** The first choice that the server takes. A server that is away gets the first. */
 export async function chooseTls(url: string): Promise<DatabaseTls> {
   const [first = false, second] = listTls(url)

@@ -1,17 +1,14 @@
-import { toErrorResponse } from '@gatehouse/runtime'
 import { eventually, startPostgresPair, startTcpProxy, type PostgresPair } from '@gatehouse/test-kit'
 import type { MikroORM } from '@mikro-orm/postgresql'
 import { expect } from 'chai'
-import pg from 'pg'
 import { connectDatabase } from '../src/open-database.ts'
 import { readOnlyUseMs } from '../src/policy.ts'
-import { changeRows, read } from '../src/rows.ts'
+import { changeRows } from '../src/rows.ts'
 import { transaction } from '../src/transaction.ts'
+import { connectionOf, createNotes, insert, onServer, statusOf, write, type Connection } from './notes.ts'
 
 /** Contract: 8, PostgreSQL. */
 const limitMs = 2_000
-
-type Connection = { pid: number; isStandby: boolean }
 
 describe('Connections to a read-only server', function () {
   this.timeout(120_000)
@@ -19,7 +16,7 @@ describe('Connections to a read-only server', function () {
   let pair: PostgresPair
   before(async () => {
     pair = scope.use(await startPostgresPair())
-    await onServer(pair.primary.url, 'create table notes (text text)')
+    await createNotes(pair.primary.url)
   })
   after(() => scope.disposeAsync())
 
@@ -91,20 +88,7 @@ describe('Connections to a read-only server', function () {
   })
 })
 
-const insert = `insert into notes values ('x')`
 const sessions = `select pid from pg_stat_activity where application_name = 'gatehouse'`
-
-const statusOf = (work: Promise<unknown>): Promise<number> =>
-  work.then(
-    () => 200,
-    (error: unknown) => toErrorResponse(error).refusal.status,
-  )
-const write = (orm: MikroORM) => statusOf(changeRows(orm.em.fork(), insert))
-
-async function connectionOf({ em }: Pick<MikroORM, 'em'>): Promise<Connection> {
-  const sql = 'select pg_backend_pid() as pid, pg_is_in_recovery() as "isStandby"'
-  return (await read<Connection>(em, sql))[0]!
-}
 
 /** All connections of a pool, which are then free again. */
 async function listConnections(orm: MikroORM, count: number): Promise<Connection[]> {
@@ -125,14 +109,4 @@ async function listConnections(orm: MikroORM, count: number): Promise<Connection
 async function setReadOnly(url: string, isOn: boolean): Promise<void> {
   await onServer(url, `alter system set default_transaction_read_only = ${isOn}`)
   await onServer(url, 'select pg_reload_conf()')
-}
-
-async function onServer(url: string, sql: string): Promise<unknown[]> {
-  const client = new pg.Client(url)
-  await client.connect()
-  try {
-    return (await client.query<object>(sql)).rows
-  } finally {
-    await client.end()
-  }
 }

@@ -67,6 +67,12 @@ export const variables = {
     const isUrl = (value: string) => value.split(',').every((part) => URL.canParse(part))
     return z.string({ error: required(what) }).refine(isUrl, { error: `must be ${what}` })
   },
+  databaseUrl: () => {
+    const what = 'a URL such as postgres://user:password@host:5432/gatehouse'
+    // Further hosts follow the first one, as in libpq.
+    const isUrl = (text: string) => URL.canParse(text.replace(/,[^/?#@]*(?=[/?#]|$)/, ''))
+    return z.string({ error: required(what) }).refine(isUrl, { error: `must be ${what}` })
+  },
   /** What a browser or an Android app says as its origin in the response of a passkey. */
   passkeyOrigins: () => {
     const error = 'must be origins such as https://www.chat.example or android:apk-key-hash:<hash>, comma-separated'

@@ -93,12 +93,12 @@ export const settings = {
     }),
   }),
   ...inSection('Data services', {
-    DATABASE_URL: setting(serviceNames, variables.url('postgres://user:password@host:5432/gatehouse'), {
+    DATABASE_URL: setting(serviceNames, variables.databaseUrl(), {
       chosenBy: ['cluster'],
       isSecret: true,
       preset: 'required',
       meaning: "PostgreSQL URL, with the service's own role",
-      note: 'Example: postgres://gatehouse_identity:password@postgres:5432/gatehouse',
+      note: 'Example: postgres://gatehouse_identity:password@postgres:5432/gatehouse. Several hosts: …@pg1:5432,pg2:5432/gatehouse?target_session_attrs=read-write',
     }),
     NATS_URL: setting(all, variables.url('nats://host:4222'), {
       embedded: variables.url('nats://127.0.0.1:4222').optional(),
