@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { endpointTable } from '@gatehouse/contracts/endpoints'
 import { expect } from 'chai'
-import { contractNames, readContract, readEndpoints, readOperations, readSpecification } from './rules.ts'
+import { contractNames, readContract, readOperations, readSpecification } from './rules.ts'
 import { readTests, specificationNames } from './rules.ts'
 import { describeRule, findGaps, listRules, selectRules } from './print-rules.ts'
 
@@ -96,13 +95,5 @@ describe('the rules and where they are implemented', () => {
     expect(select('Contract: 7')).to.include.members(['Contract 7', 'Contract 7, Fan-out'])
     expect([...select('Registration 99'), ...select('the login page')]).to.deep.equal([])
     expect(listRules(rules).map(({ name }) => name)).to.include.members(['Tombstone', 'Contract 6, ready'])
-  })
-})
-
-describe('docs/contract.md', () => {
-  it('has the endpoints of the endpoint table with their access, and no others', () => {
-    const table = Object.values(endpointTable).map(({ method, path, access }) => `${method} ${path} ${access}`)
-
-    expect(readEndpoints(read('contract.md')).sort()).to.deep.equal(table.sort())
   })
 })

@@ -19,11 +19,6 @@ export function readContract(page: string): Rule[] {
   )
 }
 
-/** `POST /api/uploads bearer`. */
-export function readEndpoints(page: string): string[] {
-  return [...page.matchAll(/^\| `([A-Z]+ \/api\/\S+)`\s*\| (\w+)/gm)].map(([, route, access]) => `${route} ${access}`)
-}
-
 function sectionsOf(page: string, heading: RegExp) {
   return [...page.matchAll(heading)].map(({ 0: line, 1: name = '', index }) => {
     const after = page.slice(index + line.length)

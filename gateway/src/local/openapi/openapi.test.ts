@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript'
 import ts from 'typescript'
-import { createOpenApi, type Schema } from './openapi.ts'
+import { endpointTable } from '@gatehouse/contracts/endpoints'
+import { createOpenApi, type Operation, type Schema } from './openapi.ts'
 
 const document = createOpenApi()
 const { schemas } = document.components
@@ -16,7 +17,26 @@ function bodyFields(path: string, method: string): Record<string, Schema> {
   return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, given(schema)]))
 }
 
+/** An admin is a caller with a bearer token who may get `admin_required`. */
+function callerOf({ security = [], responses }: Operation): string {
+  const [scheme = 'anyone'] = security.flatMap((schemes) => Object.keys(schemes))
+  const isForAdmins = JSON.stringify(responses[403] ?? {}).includes('/AdminRequiredRefusal"')
+  return isForAdmins && scheme === 'bearer' ? 'admin' : scheme
+}
+
 describe('The OpenAPI document', () => {
+  it('has each endpoint with its callers, and besides only what the gateway serves itself', () => {
+    const described = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => {
+        const address = path.replace(/\{(\w+)\}/g, ':$1')
+        return `${method.toUpperCase()} ${address} ${callerOf(operation)}`
+      }),
+    )
+    const table = Object.values(endpointTable).map(({ method, path, access }) => `${method} ${path} ${access}`)
+
+    expect(described).to.have.members([...table, 'GET /api/health anyone', 'GET /api/upstream-keys anyone'])
+  })
+
   it('has each schema of fields or of choices once', () => {
     const places = new Map<string, string[]>()
     const collect = (value: unknown, place: string) => {
