@@ -43,7 +43,7 @@ export const policy = {
   crossedDelaysMs: [30_000, minuteMs, 5 * minuteMs, 15 * minuteMs],
   /** The other side must store the 202 first. */
   secondPassDelayMs: 500,
-  /** For the instance whose origin sorts last. docs/decisions/peering.md. */
+  /** For the instance whose origin sorts last. protocol.md 7.2. */
   secondPassYieldMs: 5_000,
   syncAttempts: 12,
   syncPageSize: 50,

@@ -43,7 +43,7 @@ export function judgeOffer(
       if (!peer.adminDecided && !autoAccept) return 'new'
       const { approvalTokenHash: given, presentedToken } = peer
       const presentsToken = !!given && !!approvalToken && isSameSecret(hashToken(approvalToken), given)
-      // Without this, both would take the other's secret. docs/decisions/peering.md.
+      // Without this, both would take the other's secret. protocol.md 7.2.
       const yields = !!presentedToken && own < origin
       return presentsToken && !yields ? 'completes' : 'crosses'
     }
