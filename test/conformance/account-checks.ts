@@ -29,7 +29,7 @@ export const accountChecks: Check[] = [
   },
   {
     name: 'registration of a name that is taken',
-    rows: ['5.3 username_taken'],
+    rows: ['5.3 409'],
     run: async (side) => {
       const { username, password } = made(side)
       const homeInstance = new URL(side.peer.origin).hostname
@@ -45,7 +45,7 @@ export const accountChecks: Check[] = [
   },
   {
     name: 'a profile that the home relays',
-    rows: ['0 2026-05-05', '6.1 relay'],
+    rows: ['6.1 relay'],
     run: async (side) => {
       const { homeUserId, token } = made(side)
       const profileUpdate = {
@@ -76,7 +76,7 @@ export const accountChecks: Check[] = [
   },
   {
     name: 'the registry: read, write, an older one, a malformed one',
-    rows: ['5.2 200 {"ok":true,"updatedAt"}', '5.2 409', '5.2 400', '5.3 registry_conflict'],
+    rows: ['6.1 peer/ensure, federation-registry, mode leave', '5.3 409'],
     run: async (side) => {
       const { token } = made(side)
       const before = await ask(side, `GET ${registry}`, { token })
@@ -95,7 +95,7 @@ export const accountChecks: Check[] = [
   },
   {
     name: 'a change of password with a wrong one',
-    rows: ['5.3 current_password_incorrect'],
+    rows: ['5.3 403'],
     run: async (side) => {
       const body = { currentPassword: randomUUID(), newPassword: randomUUID() }
       const answer = await ask(side, 'POST /api/users/@me/change-password', { token: made(side).token, body })
@@ -107,7 +107,7 @@ export const accountChecks: Check[] = [
   },
   {
     name: 'deletion of that identity',
-    rows: ['0 2026-04-03', '6.1 DELETE identity', '3.1 200 {"success":true}', '5.3 account_deleted'],
+    rows: ['6.1 DELETE identity', '3.1 200 {"success":true}', '5.3 401'],
     run: async (side) => {
       const { username, password, token } = made(side)
       same('deletion', await deleteMade(side), 200)
@@ -119,7 +119,7 @@ export const accountChecks: Check[] = [
   },
   {
     name: 'peer/ensure of an active peer, and with another reason',
-    rows: ['2.2 peer/ensure', '6.1 peer/ensure, federation-registry, mode leave', '0 2026-09-27'],
+    rows: ['6.1 peer/ensure, federation-registry, mode leave', '0 2026-09-27'],
     run: async (side) => {
       const token = account(side).token
       const ensure = (body: object) => ask(side, 'POST /api/federation/peer/ensure', { token, body })

@@ -99,7 +99,7 @@ export const adminChecks: Check[] = [
   },
   {
     name: 'GET approval-requests',
-    rows: ['2.2 GET approval-requests, POST approval-requests/:id/approve|deny'],
+    rows: ['2.2 202'],
     run: async (side) => {
       const { status, body } = await ask(side, 'GET /api/federation/approval-requests', { token: side.adminToken })
       return `${same('status', status, 200)}, ${holds('requests', Array.isArray(body.requests))}`
@@ -107,7 +107,7 @@ export const adminChecks: Check[] = [
   },
   {
     name: 'the time between rotations, a rotation, a recheck',
-    rows: ['2.2 POST peers/:id/recheck, POST peers/:id/rotate, PATCH', '2.8 sender'],
+    rows: ['2.8 when', '2.8 sender'],
     run: async (side) => {
       const { id } = await peerAnew(side)
       const before = side.peer.peer(side.origin)?.newSecret
@@ -119,7 +119,7 @@ export const adminChecks: Check[] = [
   },
   {
     name: 'a revoked peer: epoch, sync, an offer; then it is forgotten',
-    rows: ['2.1 revoked', '2.2 revoked', '2.2 DELETE peers/:id, DELETE peers/:id/permanent'],
+    rows: ['2.1 needs_attention, revoked', '2.2 revoked'],
     run: async (side) => {
       const { id } = await peerAnew(side)
       const revoked = await act(side, `DELETE /peers/${id}`)
@@ -135,12 +135,12 @@ export const adminChecks: Check[] = [
   },
   {
     name: 'initiate, accepted at once',
-    rows: ['2.2 peer/initiate {remoteOrigin}'],
+    rows: ['2.3 another 2xx'],
     run: async (side) => `200, ${same('the row', (await peerAnew(side)).status, 'active')}`,
   },
   {
     name: 'initiate, queued, then approved',
-    rows: ['2.1 awaiting_approval', '2.3 202', '0 2026-04-20', '0 2026-04-26', '2.2 awaiting_approval'],
+    rows: ['2.1 awaiting_approval', '2.3 202', '2.2 awaiting_approval'],
     run: async (side) => {
       await forgetPeering(side)
       side.peer.settings.autoAcceptPeering = false
@@ -176,7 +176,7 @@ export const adminChecks: Check[] = [
   })),
   {
     name: 'another instanceId parks the peer, and reset forgets it',
-    rows: ['2.1 needs_attention', '2.2 POST peers/:id/reset'],
+    rows: ['2.1 needs_attention'],
     run: async (side) => {
       const { id } = await peerAnew(side)
       const relayAs = (sourceInstanceId: string) =>

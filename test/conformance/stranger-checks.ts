@@ -37,7 +37,7 @@ export const unsignedChecks: Check[] = [
   },
   {
     name: 'info: the booleans of the directory',
-    rows: ['0 2026-09-21'],
+    rows: ['6.1 peer/accept, epoch, instance/info'],
     generation: 2,
     run: async (side) => {
       const { body } = await ask(side, 'GET /api/instance/info')
@@ -52,7 +52,7 @@ export const unsignedChecks: Check[] = [
   },
   {
     name: 'accept without a secret, or from no origin',
-    rows: ['2.2 400, 429'],
+    rows: ['6.1 peer/accept, epoch, instance/info'],
     run: async (side) => {
       const offers = [{ sourceOrigin: side.peer.origin }, { sourceOrigin: 'ftp://else.example', hmacSecret: 'a' }]
       return same('status', await statuses(offers.map((body) => () => ask(side, accept, { body }))), [400, 400])
@@ -60,7 +60,7 @@ export const unsignedChecks: Check[] = [
   },
   {
     name: 'requests of an origin that is no peer',
-    rows: ['1.2 X-Federation-Origin', '2.2 receives'],
+    rows: ['1.2 X-Federation-Origin', '6.1 peer/denied, received'],
     run: async (side) => {
       const signing = { secret: 'f'.repeat(64), headers: { 'x-federation-origin': 'https://nobody.invalid' } }
       const seen = await statuses([
@@ -75,7 +75,7 @@ export const unsignedChecks: Check[] = [
   },
   {
     name: 'login of nobody',
-    rows: ['5.3 invalid_credentials'],
+    rows: ['5.3 401'],
     run: async (side) => {
       const body = { username: `nobody_${randomBytes(6).toString('hex')}`, password: randomUUID() }
       const answer = await ask(side, 'POST /api/auth/login', { body })
@@ -103,7 +103,7 @@ export const signedChecks: Check[] = [
   },
   {
     name: 'epoch is answered signed, without an origin',
-    rows: ['6.1 peer/accept, epoch, instance/info', '0 2026-07-01'],
+    rows: ['6.1 peer/accept, epoch, instance/info'],
     run: async (side) => {
       const answer = await askSigned(side, epoch, {})
       same('status', answer.status, 200)
@@ -150,7 +150,7 @@ export const signedChecks: Check[] = [
   },
   {
     name: 'X-Federation-Nonce, repeated, absent and of 65 characters',
-    rows: ['1.2 X-Federation-Nonce', '0 2026-03-31'],
+    rows: ['1.2 X-Federation-Nonce'],
     run: async (side) => {
       const repeated = { nonce: randomUUID() }
       const nonces = [repeated, repeated, { nonce: null }, { nonce: 'n'.repeat(65) }]
@@ -214,7 +214,7 @@ export const signedChecks: Check[] = [
   },
   {
     name: 'lookups of nobody',
-    rows: ['4.3 users/lookup {"username":"erin"}', '4.3 users/by-home-id {"homeUserId":"…"}'],
+    rows: ['6.1 users/lookup, by-home-id'],
     run: async (side) => {
       const name = await askSigned(side, lookup, { username: `nobody_${randomBytes(6).toString('hex')}` })
       const id = await askSigned(side, byHomeId, { homeUserId: nobody })
@@ -259,7 +259,7 @@ export const signedChecks: Check[] = [
   },
   {
     name: 'deletion with a wrong signature, of no peer, and again with its nonce',
-    rows: ['3.1 401, 403, 409'],
+    rows: ['3.1 403'],
     run: async (side) => {
       const body = { homeUserId: nobody, homeInstance: new URL(side.peer.origin).hostname, mode: 'soft' }
       const repeated = { nonce: randomUUID() }
@@ -272,7 +272,7 @@ export const signedChecks: Check[] = [
   },
   {
     name: 'denied by a peer that was asked nothing',
-    rows: ['2.2 receives', '6.1 peer/denied, received'],
+    rows: ['6.1 peer/denied, received'],
     run: async (side) => {
       const body = { origin: side.peer.origin, reason: 'denied_by_admin', message: 'A check' }
       const headers = Object.fromEntries(

@@ -35,7 +35,7 @@ const { signatures, receiver, requests } = JSON.parse(await readPage('vectors.js
 
 /** The pages that show a message of the vectors. */
 const shown = {
-  'protocol.md': ['epoch question', 'identity deletion', 'denial'],
+  'protocol.md': ['epoch request', 'identity deletion', 'denial'],
   'example-peering.txt': ['epoch answer', 'first sync', 'relay of a presence'],
 }
 
