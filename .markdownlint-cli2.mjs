@@ -8,7 +8,16 @@ const notClean = ['docs/specification.md']
 const vocabulary = ['docs/style.md', 'docs/glossary.md']
 
 export default {
-  globs: ['README.md', 'CHANGELOG.md', 'docs/**/*.md', 'libs/*/README.md', 'services/*/README.md', 'tools/README.md'],
+  globs: [
+    'README.md',
+    'CHANGELOG.md',
+    'docs/**/*.md',
+    'libs/*/README.md',
+    'services/*/README.md',
+    'tools/README.md',
+    'bench/README.md',
+    'deploy/cli/import/README.md',
+  ],
   noBanner: true,
   noProgress: true,
   customRules: [relativeLinks, plainWords, sentenceLength],

@@ -1,23 +1,28 @@
 #!/bin/sh
-# Makes the secrets of a distributed instance, once, as one file each: sh deploy/make-secrets.sh [folder [upstream…]]
-# With the names of further services behind the gateway also a user of NATS for each, and nats.conf with all of them.
-# Needs a POSIX shell, and openssl for the keys that sign callers. Secrets that are there already are left as they are.
+# Creates a distributed instance's secrets, one file for each: sh deploy/make-secrets.sh [folder [upstream…]]
+# For each upstream that you name, also creates a NATS user, and nats.conf with all of them.
+# Needs a POSIX shell, and openssl for the keys that sign callers. Existing secrets stay as they are.
 set -eu
 # All with a user of NATS.
 services=$(sed -n 's/^ *user: \([a-z-]*\), password.*/\1/p' "$(dirname "$0")/nats/nats.conf" | grep -vx gateway | tr '\n' ' ')
 folder=${1:-deploy/secrets}
 [ $# -eq 0 ] || shift
 refuse() {
-  echo "make-secrets.sh: $1 cannot be the name of an upstream" >&2
+  echo "make-secrets.sh: $1" >&2
   exit 1
 }
 for name in "$@"; do
-  case " gateway $services " in *" $name "*) refuse "$name" ;; esac
-  case $name in [!a-z]* | *[!a-z0-9-]* | '') refuse "$name" ;; esac
+  case " gateway $services " in
+  *" $name "*) refuse "$name is a Gatehouse service. Choose another name for the upstream." ;;
+  esac
+  case $name in
+  [!a-z]* | *[!a-z0-9-]* | '')
+    refuse "\"$name\" can't be an upstream's name. Use lowercase letters, digits and hyphens, and begin with a letter."
+    ;;
+  esac
 done
 if ! openssl genpkey -algorithm ed25519 >/dev/null 2>&1; then
-  echo 'make-secrets.sh: no openssl that knows Ed25519 (OpenSSL 1.1.1 or newer, LibreSSL 3.7 or newer): install one' >&2
-  exit 1
+  refuse 'openssl is missing or too old for Ed25519 keys. Install OpenSSL 1.1.1 or LibreSSL 3.7, or a later version.'
 fi
 mkdir -p "$folder"
 chmod 700 "$folder"
@@ -164,6 +169,6 @@ if [ -n "$users" ]; then
   chmod 444 "$folder/nats.conf.new"
   mv -f "$folder/nats.conf.new" "$folder/nats.conf"
 fi
-# Compose has no mark for the label of a secret's file, which SELinux asks for.
+# SELinux requires a label on the files, which Compose can't set for secrets.
 if command -v selinuxenabled >/dev/null && selinuxenabled; then chcon -R -t container_file_t "$folder"; fi
-echo "the secrets are in $folder: keep a copy of that folder, and keep it to yourself"
+echo "The secrets are in $folder. Keep a copy of this folder in a safe place."

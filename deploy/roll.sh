@@ -1,8 +1,8 @@
 #!/bin/sh
-# Brings a new release of a compose instance into service, one container after the other: sh deploy/roll.sh
-# Build or pull the image first. The services get their new containers beside the old ones, which stop when the new ones are
-# healthy and known. The gateway's stop one by one, because each holds a port of this machine: with two of them and a proxy that
-# asks the other one, no request is refused; with one, the port is closed for a second or two.
+# Upgrades a Docker Compose instance, one container after the other: sh deploy/roll.sh
+# Build or pull the image first. Each service gets new containers next to the old ones. The old ones stop when the new ones are
+# healthy and in use. Gateways are replaced one by one, because each uses a port of this machine. With two gateways and a proxy
+# that tries the other one, no request is lost. With one gateway, the port is closed for a second or two.
 set -eu
 grace=40
 # Seconds until others use a container that has just become healthy: a gateway resolves names every two seconds, which may take
@@ -26,7 +26,7 @@ services=$(sed -n 's/^ *user: \([a-z-]*\), password.*/\1/p' "$(dirname "$0")/nat
 for service in $services; do
   old=$(docker compose ps --quiet "$service")
   if [ -z "$old" ]; then
-    echo "roll.sh: no container of $service runs: it is left out"
+    echo "roll.sh: no container of $service is running. Skipping this service."
     continue
   fi
   count=$(printf '%s\n' "$old" | grep -c .)

@@ -285,7 +285,7 @@ describe('the scripts and nats.conf', () => {
     expect(rolled.calls).to.deep.equal(['identity=4', 'one', 'two', 'three', 'gateway=1'])
     expect(started.calls).to.deep.equal(['identity=4', 'one', 'two', 'gateway'])
     expect(rolled.output)
-      .to.match(/no container of invite runs/)
+      .to.match(/no container of invite is running/)
       .and.not.match(/of (identity|gateway) runs/)
   })
 })

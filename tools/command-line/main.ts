@@ -19,12 +19,11 @@ Kubernetes: [Use the command line](../operate/kubernetes.md#use-the-command-line
 - **\`--json\`** prints JSON for scripts. Errors are \`{"error","exitCode"}\`.
 - **\`--yes\`** confirms what can't be undone. Without a terminal, such commands require it.
 - **Passwords** come from standard input (\`--password-stdin\`), never from arguments.
-- **The last admin** can't be demoted, suspended or deleted. If the last admin deleted their own account, run \`users make-admin <user>\`.
+- **The last admin** can't be demoted, suspended or deleted.
 - **The audit log** shows the command line's actions as done by \`operator\`.
 
 With \`npm start\` and \`npm run cluster\`, the command line uses \`operator.sock\` in the data folder. Only the instance's own user may open it. With
-\`IDENTITY_URL\`, \`INVITE_URL\`, \`FEDERATION_FANOUT_URL\` and \`OPERATOR_SECRET\`, it calls the services. \`OPERATOR_SECRET\` is in
-\`secrets/operator_secret\`, and in the container \`operator\` while a command runs. No other process has it.
+\`IDENTITY_URL\`, \`INVITE_URL\`, \`FEDERATION_FANOUT_URL\` and \`OPERATOR_SECRET\`, it calls the services.
 `
 
 /** A command's arguments and options as its usage line has them. */
@@ -37,9 +36,9 @@ function usageOf(command: Command): string {
   return [command.name(), ...names, ...options].join(' ')
 }
 
-function rowsOf(command: Command, group: string): string[] {
-  if (command.commands.length > 0) return command.commands.flatMap((one) => rowsOf(one, `${group}${command.name()} `))
-  return [`| \`${group}${usageOf(command)}\` | ${command.description()} |`]
+function linesOf(command: Command, group: string): string[] {
+  if (command.commands.length > 0) return command.commands.flatMap((one) => linesOf(one, `${group}${command.name()} `))
+  return [`- \`${group}${usageOf(command)}\`: ${command.description()}`]
 }
 
 const terminal = {
@@ -49,27 +48,13 @@ const terminal = {
   isInteractive: false,
 }
 const program = createProgram({ environment: {}, terminal }, false)
-const commands = program.commands.flatMap((command) => rowsOf(command, ''))
+const commands = program.commands.flatMap((command) => linesOf(command, ''))
 const codes = Object.entries(exitCodes).map(([kind, code]) => {
-  return `| ${code} | ${exitCodeMeanings[kind as keyof typeof exitCodes]} |`
+  return `- **${code}**: ${exitCodeMeanings[kind as keyof typeof exitCodes]}`
 })
 
 await writePage(
   'command-line',
   'docs/reference/command-line.md',
-  [
-    intro,
-    '## Commands',
-    '',
-    '| command | what it does |',
-    '| --- | --- |',
-    ...commands,
-    '',
-    '## Exit codes',
-    '',
-    '| exit code | meaning |',
-    '| --- | --- |',
-    ...codes,
-    '',
-  ].join('\n'),
+  [intro, '## Commands', '', ...commands, '', '## Exit codes', '', ...codes, ''].join('\n'),
 )
