@@ -141,7 +141,7 @@ describe('journeys in other engines than Chromium', function () {
         await page.click('Change password')
 
         await page.see('Password changed. You’re logged out everywhere else.')
-        await page.see(shown('Last password change or logout everywhere: {date}', { date: '' }))
+        await page.see(shown('You last changed your password or logged out everywhere on {date}', { date: '' }))
         const headers = { authorization: `Bearer ${token}` }
         const answer = await fetch(`http://127.0.0.1:${home.port}/api/users/@me`, { headers })
         expect(answer.status).to.equal(401)

@@ -14,7 +14,7 @@ const pageSize = 50
 const downloadMax = 10_000
 
 const listFilters = (): readonly Filter[] => [
-  { name: 'subject', label: 'Done to', type: 'text', placeholder: 'Username or ID' },
+  { name: 'subject', label: 'Target', type: 'text', placeholder: 'Username or ID' },
   { name: 'actor', label: 'Done by', type: 'text', placeholder: 'Username, ID or “operator”' },
   {
     name: 'action',

@@ -27,9 +27,9 @@ const stateTexts: Partial<Record<Peer['status'], Text>> = {
 
 const reasonTexts: Readonly<Record<string, Text>> = {
   denied_by_admin: 'An admin of this instance denied the request.',
-  expired: 'The request expired before anyone decided.',
+  expired: 'The request expired before an admin here decided on it.',
   denied_by_peer: 'The other instance denied the request.',
-  expired_by_peer: 'The request expired before anyone there decided.',
+  expired_by_peer: 'The request expired before an admin of the other instance decided on it.',
   refused_by_peer: 'The other instance doesn’t accept requests from this one.',
   revoked_by_peer: 'The other instance has ended the peering.',
   remote_reset_required: 'The other instance still has an earlier peering with this one. Its admin has to reset it.',

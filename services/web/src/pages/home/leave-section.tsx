@@ -119,7 +119,7 @@ function NotConnectedNotice() {
     <Notice tone="warning">
       <p>
         <Phrase
-          text="You’re not connected to {hosts}, so your account there won’t be deleted. Connect first, or close this dialog and use “Choose instances” to delete it from here."
+          text="Accounts on instances that you’re not connected to ({hosts}) won’t be deleted. Connect first, or close this dialog and delete them with “Choose instances”."
           values={{ hosts: <strong>{hosts.join(', ')}</strong> }}
         />
       </p>

@@ -15,7 +15,7 @@ export function PasswordSection({ user }: { user: User }) {
     <Card title={t('Password')} text="Changing your password logs you out everywhere else.">
       {user.passwordChangedAt && (
         <p className="small muted">
-          {t('Last password change or logout everywhere: {date}', {
+          {t('You last changed your password or logged out everywhere on {date}', {
             date: formatDateTime(user.passwordChangedAt),
           })}
         </p>
