@@ -11,10 +11,15 @@ export const clockSkewMs = 90 * second
 export const pingMs = 10 * second
 /** The limit for sending what was published before closing. */
 export const drainMs = 5 * second
-export const publishTimeoutMs = 5 * second
+/** Repeated from the outbox: a leader that dies answers nothing, and the next one is there after seconds. */
+export const publishTimeoutMs = 2 * second
 
 /** Each stream keeps events for a day. Both fit into the storage of NATS: deploy/nats. A repeated id is the same event for two minutes. */
 export const streamBytes = 256 * 1024 * 1024
+/** Of each stream, where the server is a cluster. One node may then be lost. */
+export const clusterReplicas = 3
+/** While a cluster has fewer nodes. */
+export const completeAgainMs = 5 * second
 export const maxAgeMs = 24 * 60 * 60 * second
 export const duplicateWindowMs = 2 * 60 * second
 

@@ -2,9 +2,16 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { EventDefinition } from '@gatehouse/contracts'
 import { backoffMs } from '@gatehouse/runtime'
 import { DiscardPolicy, NatsError, RetentionPolicy, StorageType, nanos } from 'nats'
-import type { StreamConfig, StreamInfo } from 'nats'
+import type { NatsConnection, StreamConfig, StreamInfo } from 'nats'
 import { BusUnavailable } from '../bus.ts'
-import { duplicateWindowMs, maxAgeMs, recreateBackoff, streamBytes } from '../policy.ts'
+import {
+  clusterReplicas,
+  completeAgainMs,
+  duplicateWindowMs,
+  maxAgeMs,
+  recreateBackoff,
+  streamBytes,
+} from '../policy.ts'
 import type { Client, Connection } from './connection.ts'
 
 export type EventStream = Awaited<ReturnType<typeof openStream>>
@@ -35,30 +42,65 @@ export async function openStreams(connection: Connection, prefix: string, maxByt
 }
 
 const nameInUse = 10058
+/** No suitable peers, or too little room on them. */
+const tooFewNodes = [10005, 10023]
+
+const hasCode = (error: unknown, ...codes: number[]) =>
+  error instanceof NatsError && codes.includes(error.api_error?.err_code ?? 0)
+
+const replicasFor = ({ info }: NatsConnection): number => (info?.cluster === undefined ? 1 : clusterReplicas)
 
 async function openStream(connection: Connection, name: string, limits: Partial<StreamConfig>) {
-  let isBounded = false
+  const kind = { storage: StorageType.File, retention: RetentionPolicy.Limits, discard: DiscardPolicy.Old }
+  const config = { name, ...kind, duplicate_window: nanos(duplicateWindowMs), ...limits }
+  let mayComplete = true
 
-  async function ensure({ jsm }: Client): Promise<StreamInfo> {
+  async function add({ jsm }: Client, num_replicas: number): Promise<StreamInfo> {
     try {
-      const config = { storage: StorageType.File, retention: RetentionPolicy.Limits, discard: DiscardPolicy.Old }
-      return await jsm.streams.add({ name, ...config, duplicate_window: nanos(duplicateWindowMs), ...limits })
+      return await jsm.streams.add({ ...config, num_replicas })
     } catch (error) {
-      if (!(error instanceof NatsError) || error.api_error?.err_code !== nameInUse) throw error
+      if (num_replicas > 1 && hasCode(error, ...tooFewNodes))
+        return await jsm.streams.add({ ...config, num_replicas: 1 })
+      throw error
     }
-    // Another release or an operator may have configured it (replicas, limits). That stays, but one limit it must have.
+  }
+
+  async function ensure(client: Client): Promise<StreamInfo> {
+    const { jsm, nc } = client
+    const replicas = replicasFor(nc)
+    try {
+      return await add(client, replicas)
+    } catch (error) {
+      if (!hasCode(error, nameInUse)) throw error
+    }
+    // Another release or an operator may have configured it. That stays, but for what it must have.
     const info = await jsm.streams.info(name)
-    if (info.config.max_bytes >= 0 || isBounded) return info
-    isBounded = true
-    const { max_bytes = -1 } = limits
-    // Only identity may.
-    return await jsm.streams.update(name, { max_bytes }).catch(() => info)
+    const missing = {
+      ...(info.config.max_bytes < 0 && { max_bytes: limits.max_bytes ?? -1 }),
+      ...(info.config.num_replicas < replicas && { num_replicas: replicas }),
+    }
+    if (!mayComplete || Object.keys(missing).length === 0) return info
+    try {
+      return await jsm.streams.update(name, missing)
+    } catch (error) {
+      // Only identity may.
+      mayComplete = hasCode(error, ...tooFewNodes)
+      return info
+    }
   }
 
   // A server that lost its store would refuse events until the next start.
-  await keepCreated(connection, ({ client }) => ensure(client))
+  await keepCreated(connection, async ({ client, again }) => {
+    const { config } = await ensure(client)
+    // A cluster that starts does not know all of its nodes.
+    if (mayComplete && config.num_replicas < replicasFor(client.nc)) again(completeAgainMs)
+  })
   return { connection, name, ensure }
 }
+
+/** Nobody responds where JetStream is missing. While a cluster has lost most of its nodes, nobody does either. */
+const isCluster = (connection: Connection): Promise<boolean> =>
+  connection.whenConnected(async ({ nc }) => nc.info?.cluster !== undefined).catch(() => true)
 
 export type Creation = { client: Client; isFirst: boolean; isCurrent(): boolean; again(afterMs: number): void }
 
@@ -103,8 +145,7 @@ export async function keepCreated(connection: Connection, create: (creation: Cre
   try {
     await attempt(generation)
   } catch (error) {
-    // A server without JetStream has no responder.
-    if (!(error instanceof BusUnavailable) || error.reason === 'no-responders') {
+    if (!(error instanceof BusUnavailable) || (error.reason === 'no-responders' && !(await isCluster(connection)))) {
       stop()
       throw error
     }
