@@ -28,7 +28,8 @@ describe('The bus over three nodes of NATS', function () {
       name,
       async () => {
         const info = await manager.streams.info(name)
-        return info.cluster?.leader !== undefined && info.cluster.replicas?.every(({ current }) => current) && info
+        const { leader, replicas = [] } = info.cluster ?? {}
+        return leader !== undefined && replicas.length === 2 && replicas.every(({ current }) => current) ? info : null
       },
       60_000,
     )
@@ -52,6 +53,7 @@ describe('The bus over three nodes of NATS', function () {
       const id = randomUUID()
       await eventually('it is acknowledged', () => bus.publish(event, { n }, { id }).then(() => true), 60_000)
       acknowledged.add(n)
+      await eventually('it is delivered', () => handled.has(n) && seen.has(n), 60_000)
       longestMs = Math.max(longestMs, performance.now() - startedAt)
     }
     const publishUntilOver = async () => {

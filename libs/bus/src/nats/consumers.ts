@@ -1,5 +1,5 @@
 import { backoffMs, systemClock } from '@gatehouse/runtime'
-import { AckPolicy, DeliverPolicy, NatsError, nanos } from 'nats'
+import { AckPolicy, ConsumerEvents, DeliverPolicy, NatsError, nanos } from 'nats'
 import type { ConsumerConfig, ConsumerMessages, JetStreamManager, JsMsg, StreamInfo } from 'nats'
 import type { Subscription } from '../bus.ts'
 import { createSequence, type MessageHandler } from '../messages.ts'
@@ -37,6 +37,9 @@ async function startConsumer(stream: EventStream, { configure, receive }: Consum
     })
     if (!isCurrent()) return void messages.close()
     pull = messages
+    void becomesSilent(messages).then((isSilent) => {
+      if (isSilent && pull === messages) again(0)
+    })
     void messages.closed().then(() => {
       if (pull === messages) again(policy.recreateAfterLossMs)
     })
@@ -47,6 +50,12 @@ async function startConsumer(stream: EventStream, { configure, receive }: Consum
       stopPull()
     },
   }
+}
+
+/** The client would ask for ever, where the node of a cluster is lost that has the consumer. */
+async function becomesSilent(messages: ConsumerMessages): Promise<boolean> {
+  for await (const { type } of await messages.status()) if (type === ConsumerEvents.HeartbeatsMissed) return true
+  return false
 }
 
 /** Each event goes to one member of `group`. The server keeps the position across restarts. */
