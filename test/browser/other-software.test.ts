@@ -195,7 +195,7 @@ describe('what other software does to the pages', function () {
     await actions.waitForText(page, '@back_two')
     await comeBackWith('')
 
-    await actions.waitForText(page, 'You logged out in another tab, or the browser deleted this site’s data.')
+    await actions.waitForText(page, 'You’re logged out in this browser.')
     await page.context().close()
   })
 
@@ -230,7 +230,7 @@ describe('what other software does to the pages', function () {
     await page.evaluate(() => localStorage.clear())
 
     await actions.click(page, 'Edit profile')
-    await actions.waitForText(page, 'You logged out in another tab, or the browser deleted this site’s data.')
+    await actions.waitForText(page, 'You’re logged out in this browser.')
     await actions.logIn(page, { username: 'emptied', password })
 
     await page.waitForURL('**/settings/profile')
