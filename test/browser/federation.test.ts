@@ -106,7 +106,7 @@ describe('federation in the browser', function () {
     await actions.openSettings(page, 'leave')
     await actions.click(page, 'Delete account')
 
-    await page.getByRole('dialog').getByText(`you’re not connected to (${remote.host})`).waitFor()
+    await page.getByRole('dialog').getByText(`You’re not connected to ${remote.host}`).waitFor()
     await actions.clickInDialog(page, 'Cancel')
   })
 

@@ -80,7 +80,7 @@ function describeCheck(availability: AvailabilityState): string {
   if (availability.status === 'checking') return t('Checking…')
   if (availability.status === 'failed') return formatError(availability.error)
   const [min, max] = [limits.localUsernameMin, limits.localUsernameMax]
-  return t('{min} to {max} letters, numbers or underscores.', { min, max })
+  return t('{min} to {max} lowercase letters, numbers or underscores.', { min, max })
 }
 
 export function LogInInstead() {

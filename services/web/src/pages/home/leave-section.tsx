@@ -119,7 +119,7 @@ function NotConnectedNotice() {
     <Notice tone="warning">
       <p>
         <Phrase
-          text="Accounts on instances that you’re not connected to ({hosts}) won’t be deleted. Connect first, or close this dialog and delete them with “Choose instances”."
+          text="You’re not connected to {hosts} right now, so your accounts there won’t be deleted. To delete them too, connect first. Or close this dialog and use “Choose instances…”."
           values={{ hosts: <strong>{hosts.join(', ')}</strong> }}
         />
       </p>
