@@ -89,7 +89,9 @@ describe('registration at an instance that is closed', function () {
     const answer = page.waitForResponse((response) => response.url().endsWith('check-username?username=alice'))
     await actions.fillField(page, 'Username', 'alice')
     expect((await answer).status()).to.equal(403)
-    await page.getByText(shown('{min} to {max} lowercase letters, numbers or underscores.', { min: 3, max: 32 })).waitFor()
+    await page
+      .getByText(shown('{min} to {max} lowercase letters, numbers or underscores.', { min: 3, max: 32 }))
+      .waitFor()
     expect(await page.getByLabel(shown('Username')).getAttribute('aria-invalid')).to.not.equal('true')
 
     await setOpen(true)
