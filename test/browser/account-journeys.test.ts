@@ -182,7 +182,7 @@ describe('journeys through an account in the browser', function () {
 
     for (const open of [page, tab]) {
       await open.waitForURL('**/login**')
-      await actions.waitForText(open, /Your session has ended|You’re logged out in this browser/)
+      await actions.waitForText(open, /Your session has ended|Logged out in this browser/)
     }
     await page.context().close()
   })

@@ -107,7 +107,7 @@ describe('what other software does to the pages', function () {
 
   it('a translation of the page hides no change of a text: faults, labels, the language, errors, toasts', async () => {
     const page = await openTranslated('/register')
-    await changeTo(page, 'to 32 letters', 'Use 3 to 32 characters.', async () => {
+    await changeTo(page, 'to 32 lowercase letters', 'Use 3 to 32 characters.', async () => {
       await actions.fillField(page, 'Username', 'ab')
       await actions.click(page, 'Continue')
     })
@@ -195,7 +195,7 @@ describe('what other software does to the pages', function () {
     await actions.waitForText(page, '@back_two')
     await comeBackWith('')
 
-    await actions.waitForText(page, 'You’re logged out in this browser.')
+    await actions.waitForText(page, 'Logged out in this browser.')
     await page.context().close()
   })
 
@@ -230,7 +230,7 @@ describe('what other software does to the pages', function () {
     await page.evaluate(() => localStorage.clear())
 
     await actions.click(page, 'Edit profile')
-    await actions.waitForText(page, 'You’re logged out in this browser.')
+    await actions.waitForText(page, 'Logged out in this browser.')
     await actions.logIn(page, { username: 'emptied', password })
 
     await page.waitForURL('**/settings/profile')

@@ -74,7 +74,7 @@ describe('peers in the browser', function () {
     await row(askingPage, asked).getByText(shown('active'), { exact: true }).waitFor()
     await asking.runSql("update peers set status = 'unreachable', next_attempt_at = now() + interval '1 hour'")
     await askingPage.reload()
-    await row(askingPage, asked).getByText('It isn’t responding.').waitFor()
+    await row(askingPage, asked).getByText('The other instance isn’t responding.').waitFor()
 
     await actions.clickInMenu(askingPage, asked.host, shown('Check again: {name}', { name: asked.host }))
 

@@ -37,7 +37,7 @@ export const noSession: SessionState = { token: null, user: null, loading: false
 const loggedOut: SessionEnd = { reason: 'logged_out', message: 'Logged out.' }
 const endedElsewhere: SessionEnd = {
   reason: 'ended_elsewhere',
-  message: 'You’re logged out in this browser.',
+  message: 'Logged out in this browser.',
 }
 const loadFailed: SessionEnd = {
   reason: 'load_failed',
