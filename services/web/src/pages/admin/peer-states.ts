@@ -21,7 +21,7 @@ export const isInTrouble = ({ status }: Pick<Peer, 'status'>): boolean =>
 const stateTexts: Partial<Record<Peer['status'], Text>> = {
   pending: 'No response yet. We’ll keep trying.',
   awaiting_approval: 'Waiting for an admin of the other instance.',
-  unreachable: 'The other instance isn’t responding. Its updates are sent once it responds.',
+  unreachable: 'The other instance isn’t responding. Updates for it will be sent once it responds.',
   revoked: 'The two instances don’t accept requests from each other.',
 }
 

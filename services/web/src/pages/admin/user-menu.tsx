@@ -67,7 +67,7 @@ function RoleDialog({ row: user, name: username, isSelf, onClose, onDone }: User
     else onDone()
   }
   const demotion = isSelf
-    ? 'You won’t be able to open this page anymore. The last admin can’t be removed.'
+    ? 'You won’t be able to open this page anymore. If you’re the last admin, make someone else an admin first.'
     : 'This user keeps their account but can’t open the admin pages anymore.'
   return (
     <ConfirmDialog

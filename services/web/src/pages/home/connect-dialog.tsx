@@ -40,7 +40,7 @@ export function ConnectDialog({ origin, onClose }: { origin: string; onClose: ()
         {isTaken
           ? t('You already have an account on {host}. Enter its password once to connect it.', { host })
           : t(
-              'If you don’t have an account on that instance yet, this creates one and links it to this one. The new account gets its own password, which this instance stores for you.',
+              'If you don’t have an account on that instance yet, this creates one there and links it to your account here. The new account gets its own password, which this instance stores for you.',
             )}
       </p>
       <AddressField

@@ -65,7 +65,7 @@ export function InstancesSummary({ user, remotes, elsewhere }: SummaryProps) {
       </ul>
       {remotes.length + elsewhere.length === 0 && !user.homeInstance && (
         <p className="muted">
-          <Phrase text="None yet. An instance is a server like this one, run by someone else. You can use your account there too." />
+          <Phrase text="None yet. Other instances are servers like this one, run by other people. You can use your account there too." />
         </p>
       )}
     </Card>

@@ -21,7 +21,7 @@ export function SessionsCard({ user }: { user: User }) {
   return (
     <Card
       title={t('Active now')}
-      text="Apps and browsers that are connected to your account right now. Ones that are logged in but not open aren’t listed."
+      text="Apps and browsers that are connected to your account right now. Those that are logged in but not open aren’t listed."
       action={<Button size="small" icon="refresh" text="Refresh" onClick={query.refetch} />}
     >
       <QueryError query={query} />
