@@ -87,7 +87,7 @@ const kept: Record<string, { change: string; told?: RegExp }> = {
   },
   'a hash that would take days': {
     change: `update users set username = 'admin', password_hash = replace(password_hash, '$10$', '$31$')`,
-    told: /its password hash is none that can be verified/,
+    told: /the password hash has an unknown format/,
   },
 }
 

@@ -141,14 +141,16 @@ export function createReport() {
 
 export function formatReport({ tables, leftBehind, told }: ImportReport): string {
   const counted = Object.entries(tables).map(([name, { read, imported, skipped, doubles }]) => {
-    const rest = [skipped > 0 && `${skipped} skipped`, doubles > 0 && `${doubles} doubles`].filter(Boolean).join(', ')
+    const rest = [skipped > 0 && `${skipped} skipped`, doubles > 0 && `${doubles} duplicates`]
+      .filter(Boolean)
+      .join(', ')
     return `  ${name.padEnd(24)} ${String(imported).padStart(9)} of ${read}${rest ? ` (${rest})` : ''}`
   })
   const left = Object.entries(leftBehind).map(([what, rows]) => `  ${what.padEnd(44)} ${rows}`)
   return [
     'imported',
     ...counted,
-    ...(left.length > 0 ? ['', 'has no place here', ...left] : []),
-    ...(told.length > 0 ? ['', 'to know', ...told.map((line) => `  ${line}`)] : []),
+    ...(left.length > 0 ? ['', 'not imported', ...left] : []),
+    ...(told.length > 0 ? ['', 'notes', ...told.map((line) => `  ${line}`)] : []),
   ].join('\n')
 }

@@ -29,7 +29,7 @@ export async function importInvites(context: ImportContext): Promise<void> {
       if (id === null || !token) return 'its id or token cannot be read'
       const tell = (what: string) => report.tell('invites', id, what)
       if (!/^[A-Za-z0-9_-]{22}$/.test(token)) tell('its token has another form: it is kept')
-      if (isBeyondTime(row['expires_at'])) tell('it expires beyond any date: it never expires here')
+      if (isBeyondTime(row['expires_at'])) tell('its expiry is beyond any date, so the invite never expires here')
       return {
         id,
         token,
@@ -63,6 +63,6 @@ function readUses(row: SourceRow, tell: (what: string) => void): { max_uses: num
   if (given < 1n) return { max_uses: 1, used_count: 1 }
   if (given > greatestInteger) tell('it admits more accounts than can be counted: set to the most')
   const most = Number(clamp(given, 1n, greatestInteger))
-  if (used > most) tell('it was used more often than allowed: counted as exhausted')
+  if (used > most) tell('the invite was used more often than allowed, so it counts as used up')
   return { max_uses: most, used_count: Math.min(used, most) }
 }

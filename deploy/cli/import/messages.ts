@@ -101,7 +101,7 @@ async function importChannels(context: ImportContext) {
     if (heir === undefined) return 'it has no members'
     const owner = isGroup ? (known(liveUsers, row['owner_id']) ?? heir) : null
     if (owner !== readId(row['owner_id']))
-      report.tell('dm_channels', id, `the owner of the group is gone: ${owner} owns it`)
+      report.tell('dm_channels', id, `the group's owner no longer exists: ${owner} owns it`)
     channels.set(id, { isGroup, created: readTimestamp(row['created_at'], id) })
     return { id, is_group: isGroup, owner_id: owner, name: readText(row['name']) }
   })

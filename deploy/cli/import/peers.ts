@@ -24,7 +24,8 @@ export async function importPeers(context: ImportContext): Promise<void> {
       if (!isActive && !ended.includes(status)) return `it is ${status}: an admin can initiate it again`
       if (isActive && !secret) return 'it has no secret'
       const reason = readText(row['status_reason'] ?? row['needs_attention_reason'])
-      if (status === 'needs_attention') report.tell('peers', origin, `needed attention (${reason}): revoked here`)
+      if (status === 'needs_attention')
+        report.tell('peers', origin, `needed attention (${reason}), so it was revoked here`)
       return peerOf(context, row, { origin, secret: isActive ? secret : null })
     },
   })

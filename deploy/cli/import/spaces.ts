@@ -33,7 +33,8 @@ async function importSpaceRows(context: ImportContext): Promise<Ids> {
     const owner = known(liveUsers, row['owner_id'])
     const ownerId = owner ?? heirs.get(id)
     if (ownerId === undefined) return 'it has no live owner and no live member'
-    if (!owner) report.tell('spaces', id, `its owner is gone: the longest-standing member ${ownerId} owns it`)
+    if (!owner)
+      report.tell('spaces', id, `the space's owner no longer exists: the longest-standing member ${ownerId} owns it`)
     return { id, name: readText(row['name']) ?? '', owner_id: ownerId }
   })
 }

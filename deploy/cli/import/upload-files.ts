@@ -26,7 +26,8 @@ export async function importFiles(context: ImportContext, { from, to, images }: 
     const isPlain = isUploadName(name) && present.has(name) && (await lstat(path)).isFile()
     if (!isPlain) {
       counts.missing += 1
-      if (owner) report.tell('users', owner.userId, `the file of its ${owner.column} is missing: dropped`)
+      if (owner)
+        report.tell('users', owner.userId, `the file of its ${owner.column} is missing, so it was not imported`)
     } else if (owner) {
       counts.pictures += Number(await convertPicture(context, { path, to, images, owner }))
     } else {
@@ -54,7 +55,11 @@ async function convertPicture(context: ImportContext, { path, to, images, owner 
   } catch (error) {
     if (!(error instanceof Refusal)) throw error // as a full disk: the picture is not at fault
     await rm(target, { force: true })
-    context.report.tell('users', owner.userId, `its ${owner.column} cannot be converted (${error.message}): dropped`)
+    context.report.tell(
+      'users',
+      owner.userId,
+      `its ${owner.column} cannot be converted (${error.message}), so it was not imported`,
+    )
     return false
   }
   await context.client.query(

@@ -18,7 +18,7 @@ export function readHash(context: ImportContext, id: string, row: SourceRow, isL
   if (hash === stubPasswordHash && !isLocal) return hash
   // A cost of 31 would keep the hasher for days.
   if (!/^\$2[aby]\$(0[4-9]|1[0-4])\$[./A-Za-z0-9]{53}$/.test(hash)) {
-    report.tell('users', id, 'its password hash is none that can be verified: it cannot log in until a reset')
+    report.tell('users', id, 'the password hash has an unknown format: the user cannot log in until a password reset')
     return unverifiable(context)
   }
   const stored = hash.replace(/^\$2y\$/, '$2b$')
@@ -33,7 +33,7 @@ export function readHash(context: ImportContext, id: string, row: SourceRow, isL
 export function readChange({ report, now }: ImportContext, id: string, row: SourceRow): number | null {
   const changedAt = readOptionalTime(row['password_changed_at'])
   if (changedAt === null || changedAt <= now) return changedAt
-  report.tell('users', id, 'its password was changed in the future: set to now')
+  report.tell('users', id, 'the time of the last password change is in the future, so it was set to now')
   return now
 }
 

@@ -29,12 +29,16 @@ export function settleNames({ report }: ImportContext, users: User[]): void {
     }
     taken.add(user.username)
     if (user.username !== wanted)
-      report.tell('users', user.id, `its name ${wanted} is another account's: it is ${user.username} now`)
+      report.tell(
+        'users',
+        user.id,
+        `its name ${wanted} belongs to another account: the name is now ${user.username} now`,
+      )
     else if (!user.is_deleted && !user.isExact)
       report.tell('users', user.id, `its name is ${wanted} now, as names are stored`)
     const isLocal = !user.is_deleted && user.home_instance === null && !user.former_home_instance
     if (isLocal && !isLocalUsername(user.username))
-      report.tell('users', user.id, 'registration would refuse its name; it can log in')
+      report.tell('users', user.id, 'registration would reject this name, but the user can log in')
   }
 }
 
@@ -48,7 +52,7 @@ export function settleIdentities({ report }: ImportContext, users: User[]): void
     const identity = `${user.home_instance} ${user.home_user_id}`
     if (held.has(identity)) {
       user.home_user_id = null
-      report.tell('users', user.id, 'another account has its identity at home: it loses it and keeps its name')
+      report.tell('users', user.id, 'another account already has this homeUserId, so it was not imported (name kept)')
     }
     held.add(identity)
   }

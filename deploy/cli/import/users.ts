@@ -22,7 +22,7 @@ export async function importUsers(context: ImportContext): Promise<void> {
   for (const row of source.rows('users')) {
     report.count('users', 'read')
     const id = readId(row['id'])
-    if (id === null || users.has(id)) report.skip('users', readText(row['id']), 'its id is no number of this kind')
+    if (id === null || users.has(id)) report.skip('users', readText(row['id']), 'the id is not a valid number')
     else users.set(id, readUser(context, id, row))
   }
   settleNames(context, [...users.values()])
@@ -45,22 +45,23 @@ function readUser(context: ImportContext, id: string, row: SourceRow): User {
   if (Object.values(row).some(isChangedText)) tell('characters that cannot be stored were removed')
   const tombstone = readTombstone(context, id, row)
   if (readFlag(row['is_deleted'])) {
-    if (readFlag(row['is_admin'])) tell('a deleted account cannot be an admin: the role is dropped')
+    if (readFlag(row['is_admin'])) tell('a deleted account cannot be an admin, so the role was not imported')
     return tombstone
   }
 
   const home = homeOf(row)
   const isDetached = readFlag(row['federation_home_orphaned']) || readText(row['detached_home_instance']) !== null
-  if (isDetached) tell('detached from its home: imported as a local account, its name stays')
-  if (home !== null && home === context.domain) tell('its home instance is this one: it can never be asked at home')
+  if (isDetached) tell('detached from its home instance: imported as a local account with the same name')
+  if (home !== null && home === context.domain)
+    tell('its home instance is this instance, so its password cannot be checked there')
   const homeUserId = readText(row['home_user_id']) ?? readText(row['detached_home_user_id'])
   if (home === null && homeUserId !== null && homeUserId !== id)
-    tell('a local account with a foreign id at home: dropped')
+    tell('a local account with a homeUserId, which was not imported')
   if (readFlag(row['federation_heal_pending']))
-    tell('belongs to a peer that was set up anew: an admin has to decide there')
+    tell('belongs to a peer that was set up again: an admin of that peer has to decide')
   const isLocal = home === null || isDetached
   const isAdmin = readFlag(row['is_admin'])
-  if (isAdmin && !isLocal) tell('a federated account cannot be an admin: the role is dropped')
+  if (isAdmin && !isLocal) tell('a federated account cannot be an admin, so the role was not imported')
   const given = normalizeUsername(readText(row['username']) ?? '')
   // The names of tombstones are theirs: one that is deleted later must find its own free.
   const username = given && !given.startsWith('!deleted:') ? given : `user_${id}`
@@ -86,12 +87,16 @@ function readUser(context: ImportContext, id: string, row: SourceRow): User {
 function profileOf({ report, files }: ImportContext, id: string, row: SourceRow, isLocal: boolean) {
   const color = readText(row['avatar_color'])
   const isKnown = color === null || (avatarColors as readonly string[]).includes(color)
-  if (!isKnown) report.tell('users', id, 'unknown avatar color: dropped')
+  if (!isKnown) report.tell('users', id, 'unknown avatar color, which was not imported')
   for (const column of ['avatar', 'banner'] as const) {
     const name = readText(row[column])?.replace(/^\/?api\/uploads\//, '')
     if (!name) continue
     if (/^https?:/i.test(name))
-      report.tell('users', id, `${isLocal ? '' : 'federated: '}its ${column} is an address elsewhere: dropped`)
+      report.tell(
+        'users',
+        id,
+        `${isLocal ? '' : 'federated: '}its ${column} is an address on another server, so it was not imported`,
+      )
     else files.push({ name, owner: { userId: id, column } })
   }
   return {
@@ -156,7 +161,8 @@ function readReplicated(row: SourceRow, tell: (what: string) => void): { origin:
     if (address && name && name.length <= 255 && !known.has(address)) known.set(address, name)
   }
   const kept = Array.from(known, ([origin, username]) => ({ origin, username })).slice(0, 20)
-  if (kept.length !== entries?.length) tell('entries of its list of instances cannot be read or are doubles: dropped')
+  if (kept.length !== entries?.length)
+    tell('duplicate or unreadable entries in its list of instances were not imported')
   return kept
 }
 

@@ -104,7 +104,7 @@ export const accountDeclarations = {
     refusals: ['renewal_off', 'renewal_too_early'],
   }),
   listSockets: endpoint('The own sockets that are open now', ok(socketsReply)),
-  listSignIns: endpoint('The own sign-ins of the last 90 days', ok(users.signInsReply)),
+  listSignIns: endpoint('Your logins of the last 90 days', ok(users.signInsReply)),
   exportData: endpoint('Everything of the own account, as a ZIP archive', ok('archive'), {
     body: users.ownPasswordBody,
     refusals: ['export_under_way', 'exports_busy', ...ofOwnPassword],
@@ -140,16 +140,16 @@ export const accountDeclarations = {
       'second_factor_on',
     ] as const,
   }),
-  readSecondFactor: endpoint('Since when the own second factor is on', ok(users.secondFactorState)),
+  readSecondFactor: endpoint('Since when two-factor authentication is on', ok(users.secondFactorState)),
   beginSecondFactor: endpoint(
-    'A secret for a second factor, which waits ten minutes for its confirmation',
+    'A secret for two-factor authentication, valid for ten minutes until it is confirmed',
     ok(users.secondFactorReply),
     {
       body: users.ownPasswordBody,
       refusals: ['second_factor_local_only', ...ofOwnPassword, 'second_factor_on', 'second_factor_upgrading'],
     },
   ),
-  confirmSecondFactor: endpoint('Turn the second factor on, by a code of the secret', ok(users.recoveryCodesReply), {
+  confirmSecondFactor: endpoint('Turn on two-factor authentication with a code', ok(users.recoveryCodesReply), {
     body: users.confirmSecondFactorBody,
     refusals: [
       ...['second_factor_local_only', 'second_factor_on', 'second_factor_not_waiting'],
@@ -160,7 +160,7 @@ export const accountDeclarations = {
     body: users.ownSecondFactorBody,
     refusals: ['second_factor_local_only', ...ofOwnCode, ...ofOwnPassword],
   }),
-  endSecondFactor: endpoint('Turn the second factor off', users.done, {
+  endSecondFactor: endpoint('Turn off two-factor authentication', users.done, {
     body: users.ownSecondFactorBody,
     refusals: ['second_factor_local_only', ...ofOwnCode, ...ofOwnPassword],
   }),

@@ -44,7 +44,7 @@ export const administrationDeclarations = {
       ...['own_account', 'account_deletion_blocked_owned_spaces', 'upstream_unavailable', 'last_admin_deleted'],
     ] as const,
   }),
-  removeSecondFactor: endpoint('Turn off the second factor of an account whose owner has lost it', done, {
+  removeSecondFactor: endpoint('Turn off two-factor authentication for a user who has lost the device', done, {
     refusals: [...ofUser, 'second_factor_off'],
   }),
   listUserInstances: endpoint('The home instances that users have', ok(admin.userInstancesReply)),
@@ -57,7 +57,7 @@ export const administrationDeclarations = {
     query: pageQuery,
   }),
   listUpstreamDeletions: endpoint(
-    'Deletions that a further service has not yet said it has done, newest first',
+    'Deletions that an upstream has not confirmed yet, newest first',
     ok(upstreamDeletionsReply),
     { query: pageQuery },
   ),
