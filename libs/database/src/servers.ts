@@ -44,12 +44,12 @@ export async function findServer(url: string): Promise<Server> {
   const reasons: string[] = []
   let cause: unknown
   for (const each of urls) {
-    const { host, port } = addressOf(each)
+    const address = addressOf(each)
     try {
-      return { ...addressOf(each), ssl: await lookAt(each, target) }
+      return { ...address, ssl: await lookAt(each, target) }
     } catch (error) {
       cause = error
-      reasons.push(`${host}:${port} ${explainConnectFault(error) ?? (error as Error).message}`)
+      reasons.push(`${address.host}:${address.port} ${explainConnectFault(error) ?? (error as Error).message}`)
       // As in libpq.
       if (isAnswerOfServer(error)) break
     }

@@ -30,3 +30,9 @@ export async function onServer(url: string, sql: string): Promise<unknown[]> {
     await client.end()
   }
 }
+
+/** Sessions that are open follow it with their next statement. */
+export async function setReadOnly(url: string, isOn: boolean): Promise<void> {
+  await onServer(url, `alter system set default_transaction_read_only = ${isOn}`)
+  await onServer(url, 'select pg_reload_conf()')
+}

@@ -5,7 +5,7 @@ import { connectDatabase } from '../src/open-database.ts'
 import { readOnlyUseMs } from '../src/policy.ts'
 import { changeRows } from '../src/rows.ts'
 import { transaction } from '../src/transaction.ts'
-import { connectionOf, createNotes, insert, onServer, statusOf, write, type Connection } from './notes.ts'
+import { connectionOf, createNotes, insert, onServer, setReadOnly, statusOf, write, type Connection } from './notes.ts'
 
 /** Contract: 8, PostgreSQL. */
 const limitMs = 2_000
@@ -103,10 +103,4 @@ async function listConnections(orm: MikroORM, count: number): Promise<Connection
       return connection
     })
   return await Promise.all(Array.from({ length: count }, hold))
-}
-
-/** Sessions that are open follow it with their next statement. */
-async function setReadOnly(url: string, isOn: boolean): Promise<void> {
-  await onServer(url, `alter system set default_transaction_read_only = ${isOn}`)
-  await onServer(url, 'select pg_reload_conf()')
 }

@@ -3,7 +3,7 @@ import type { MikroORM } from '@mikro-orm/postgresql'
 import { expect } from 'chai'
 import { connectDatabase } from '../src/open-database.ts'
 import { createClient, listServers } from '../src/servers.ts'
-import { connectionOf, createNotes, onServer, statusOf, write } from './notes.ts'
+import { connectionOf, createNotes, setReadOnly, statusOf, write } from './notes.ts'
 
 /** Contract: 8, PostgreSQL. */
 const limitMs = 2_000
@@ -84,17 +84,13 @@ describe('DATABASE_URL with several servers', function () {
     await using opening = new AsyncDisposableStack()
     const url = urlOf([pair.standby.port, pair.primary.port], 'read-write')
     const orm = await open(opening, url, 2)
-    const alter = async (isOn: boolean) => {
-      await onServer(pair.standby.url, `alter system set default_transaction_read_only = ${isOn}`)
-      await onServer(pair.standby.url, 'select pg_reload_conf()')
-    }
-    await alter(true)
+    await setReadOnly(pair.standby.url, true)
     await eventually('it is refused', async () => (await write(orm)) === 503)
     const whileReadOnly = await eventually('no server is left', async () => {
       const status = await statusOf(connectionOf(orm))
       return status === 503 && status
     })
-    await alter(false)
+    await setReadOnly(pair.standby.url, false)
 
     await eventually('writes are right', async () => (await write(orm)) === 200, limitMs)
     expect(whileReadOnly).to.equal(503)
