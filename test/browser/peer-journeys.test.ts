@@ -1,4 +1,4 @@
-import { answered } from '@gatehouse/test-kit'
+import { answered, eventually } from '@gatehouse/test-kit'
 import { launchChromium } from '@gatehouse/test-kit/browser'
 import type { Browser, Page } from 'playwright-core'
 import { shown, shownText } from './shown.ts'
@@ -72,6 +72,9 @@ describe('peers in the browser', function () {
     await ask(askingPage, asked)
     await actions.click(askedPage, shown('Approve {host}', { host: asking.host }))
     await row(askingPage, asked).getByText(shown('active'), { exact: true }).waitFor()
+    // An activation makes the peer due once: a maintenance that runs meanwhile would probe an unreachable one.
+    const settled = 'select 1 from peers where synced_at is not null and next_attempt_at is null'
+    await eventually('the first synchronization ends', async () => ((await asking.runSql(settled)) as unknown[])[0])
     await asking.runSql("update peers set status = 'unreachable', next_attempt_at = now() + interval '1 hour'")
     await askingPage.reload()
     await row(askingPage, asked).getByText('The other instance isn’t responding.').waitFor()
