@@ -180,6 +180,14 @@ describe('the command line beside an embedded instance', function () {
     expect((await gatehouse(['users', 'remove-second-factor', 'fay', '--yes'])).code).to.equal(3)
   })
 
+  it('reserves usernames, and adds those that are common', async () => {
+    const { reservedUsernames } = await asJson('settings', 'set', 'reservedUsernames', 'choir choir_* @common')
+
+    expect(reservedUsernames).to.include.members(['choir', 'choir_*', 'admin*', 'root'])
+    await asJson('settings', 'set', 'reservedUsernames', '')
+    expect(await asJson('settings', 'get', 'reservedUsernames')).to.deep.equal({ reservedUsernames: [] })
+  })
+
   it('gives the last admin a link by which a new password is chosen', async () => {
     await gatehouse(['users', 'make-admin', 'ada'])
     const { url } = await asJson('users', 'recovery-link', 'ada')

@@ -37,6 +37,9 @@ describe('the look of an instance', function () {
     await actions.click(page, 'Save description')
     await actions.fillField(page, 'Rules for everyone', 'Be kind.\nSing in tune.')
     await actions.click(page, 'Save rules')
+    await actions.fillField(page, 'Usernames nobody can register', 'choir choir_*')
+    await actions.click(page, 'Add common ones')
+    await actions.click(page, 'Save usernames')
     await page
       .locator('input[name=logo]')
       .setInputFiles({ name: 'notes.png', mimeType: 'image/png', buffer: Buffer.from('no picture') })
@@ -53,6 +56,10 @@ describe('the look of an instance', function () {
       expect(await logo.evaluate((image: HTMLImageElement) => image.naturalWidth), path).to.equal(90)
       await visitor.context().close()
     }
+    const visitor = await actions.openPage(browser, instance, '/register')
+    await actions.fillField(visitor, 'Username', 'choir_1')
+    await actions.waitForText(visitor, 'That username is taken.')
+    await visitor.context().close()
     await page.context().close()
   })
 

@@ -1,4 +1,4 @@
-import { settingsBody, type auditEntryReply } from '@gatehouse/contracts'
+import { commonReservations, settingsBody, type auditEntryReply } from '@gatehouse/contracts'
 import type { z } from 'zod'
 import { CommandFailure } from '../failure.ts'
 import { formatTime, record, table, type DefineGroup, type Invocation, type Result } from '../invocation.ts'
@@ -13,11 +13,14 @@ export function defineSettingCommands(group: DefineGroup): void {
     const shown = name === undefined ? all : { [requireKnown(name, Object.keys(all))]: all[name] }
     return { json: shown, text: record(shown) }
   })
+  const value =
+    'true, false or text; null makes registrationOpen follow REGISTRATION_OPEN; ' +
+    'reservedUsernames are separated by spaces, and @common adds those of roles and services'
   define('set <name>', 'Change a setting', async ({ call }, _options, name: string, value: string) => {
     const body = { [requireKnown(name, names)]: readValue(name, value) }
     const changed = await call({ endpoint: 'patchSettings', body })
     return { json: { [name]: changed[name] }, text: record({ [name]: changed[name] ?? 'null' }) }
-  }).argument('<value>', 'true, false or text; null makes registrationOpen follow REGISTRATION_OPEN')
+  }).argument('<value>', value)
 }
 
 function requireKnown(name: string, known: readonly string[]): string {
@@ -27,7 +30,13 @@ function requireKnown(name: string, known: readonly string[]): string {
 
 function readValue(name: string, value: string): unknown {
   const known: Record<string, unknown> = { true: true, false: false, null: null }
+  if (name === 'reservedUsernames') return value.split(/[\s,]+/).flatMap(readReservations)
   return name !== 'instanceName' && value in known ? known[value] : value
+}
+
+const readReservations = (word: string): readonly string[] => {
+  if (word === '@common') return commonReservations
+  return word === '' ? [] : [word]
 }
 
 /** `audit list`. Contract: 5, audit. */
@@ -43,11 +52,15 @@ export function defineAuditCommands(group: DefineGroup): void {
     .option('--cursor <cursor>', 'cursor printed by the previous page')
 }
 
+/** A user may be called `operator` too. */
+const nameActor = ({ actorId, actorUsername }: z.infer<typeof auditEntryReply>) =>
+  actorId === null && actorUsername === 'operator' ? 'operator (command line)' : actorUsername
+
 async function listAudit({ call }: Invocation, options: Record<string, string>): Promise<Result> {
   const reply = await call({ endpoint: 'listAudit', query: options })
   const rows = (reply['entries'] as z.infer<typeof auditEntryReply>[]).map((entry) => {
     const target = [entry.targetType, entry.targetId, entry.targetName].filter((part) => part !== null).join(' ')
-    return [formatTime(entry.createdAt), entry.actorUsername, entry.action, target, JSON.stringify(entry.detail)]
+    return [formatTime(entry.createdAt), nameActor(entry), entry.action, target, JSON.stringify(entry.detail)]
   })
   const next = reply['nextCursor'] === null ? '' : `\nnext page: --cursor ${reply['nextCursor'] as string}`
   return { json: reply, text: `${table(['time (UTC)', 'actor', 'action', 'target', 'detail'], rows)}${next}` }

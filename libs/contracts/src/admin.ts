@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { auditActions } from './constants/audit-actions.ts'
 import * as limits from './constants/limits.ts'
+import { isReservation, normalizeUsername } from './constants/usernames.ts'
 import { deletionOrder } from './federation.ts'
 import { pageQuery } from './invites.ts'
 import { socketsReply } from './sockets.ts'
@@ -81,6 +82,7 @@ export const settingsReply = namedObject('InstanceSettings', {
   ...instanceProfile.shape,
   registrationOpen: z.boolean().nullable(),
   ...shapeOf(switches, () => z.boolean()),
+  reservedUsernames: z.array(z.string()),
   // Existing clients need these fields. Contract: 5.
   discoveryEnabled: z.literal(false),
   gifEnabled: z.literal(false),
@@ -89,6 +91,13 @@ export const settingsReply = namedObject('InstanceSettings', {
   defaultAutoRotateIntervalDays: z.literal(90),
   maxUploadSizeMb: z.literal(8),
 })
+const reservedUsernames = z
+  .array(z.string(), { error: `reservedUsernames must be a list of at most ${limits.reservedUsernamesMax} usernames` })
+  .max(limits.reservedUsernamesMax)
+  .transform((names) => [...new Set(names.map(normalizeUsername))])
+  .refine((names) => names.every(isReservation), {
+    error: 'reservedUsernames: lowercase letters, numbers and underscores, with * at the end for all that begin so',
+  })
 export const settingsBody = z.object({
   instanceName: requiredText('instanceName', 64).optional(),
   contact: optionalText('contact', limits.contactMax, 'one').optional(),
@@ -99,6 +108,7 @@ export const settingsBody = z.object({
   logo: clearableFile,
   registrationOpen: z.boolean({ error: 'registrationOpen must be true, false or null' }).nullable().optional(),
   ...shapeOf(switches, (name) => z.boolean({ error: `${name} must be true or false` }).optional()),
+  reservedUsernames: reservedUsernames.optional(),
 })
 
 /** Contract: 5. */
@@ -143,6 +153,7 @@ export const overviewReply = namedObject('Overview', {
     isRegistrationDecided: z.boolean(),
     hasInvited: z.boolean(),
     hasSecondAdmin: z.boolean(),
+    hasReservedUsernames: z.boolean(),
   }),
 })
 

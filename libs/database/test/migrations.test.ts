@@ -127,11 +127,12 @@ describe('Instance settings: the table', () => {
     const second = em.execute('insert into instance_settings (id, worker_id) values (2, 1)')
 
     expect(await second.catch((error: unknown) => error)).to.be.an('error')
-    expect(await loadInstanceSettings(em)).to.include({
+    expect(await loadInstanceSettings(em)).to.deep.include({
       id: 1,
       registrationOpen: null,
       federatedRegistrationOpen: true,
       autoAcceptPeering: false,
+      reservedUsernames: [],
     })
     expect(await read(em, 'select id from instance_settings')).to.have.length(1)
   })

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { instanceProfileNames } from '@gatehouse/contracts'
 import { version } from '@gatehouse/service-kit'
+import { createUser } from '../src/operations/administration/create-user.ts'
 import { buildUser, setGates } from './builders.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 
@@ -26,6 +27,38 @@ describe('The checks of the register page', () => {
     for (const typed of [` ${username.toUpperCase()}`, `@${username}`, `${username}@${domain}`])
       expect(await check(`?username=${encodeURIComponent(typed)}`), typed).to.deep.equal(taken)
     expect(await check('?username=@free_name')).to.deep.equal([200, { available: true }])
+  })
+
+  it('check-username: a reserved name is taken, for a registration too, and not for whom it exists, nor for the operator', async () => {
+    const reserve = (names: string[]) =>
+      identity.deps.orm.em
+        .fork()
+        .execute('update instance_settings set reserved_usernames = ?::text[]', [`{${names.join()}}`])
+    const register = async (username: string) => {
+      const body = { username, password: 'a long password' }
+      const { status, body: answer } = await identity.call('POST', '/api/auth/register', { body })
+      return [status, answer['code']]
+    }
+    expect(await register('help_one')).to.deep.equal([201, undefined])
+
+    await reserve(['root', 'help*'])
+    try {
+      for (const name of ['root', 'ROOT', '@root', 'help', 'help_two'])
+        expect(await check(`?username=${name}`), name).to.deep.equal([
+          200,
+          { available: false, reason: 'Username already taken', code: 'username_taken' },
+        ])
+      for (const name of ['rooted', 'my_help'])
+        expect(await check(`?username=${name}`)).to.deep.equal([200, { available: true }])
+      expect(await register('help_two')).to.deep.equal([409, 'username_taken'])
+      expect(await register('Root')).to.deep.equal([409, 'username_taken'])
+      expect(await register('rooted')).to.deep.equal([201, undefined])
+      const body = { username: 'help_one', password: 'a long password' }
+      expect((await identity.call('POST', '/api/auth/login', { body })).status).to.equal(200)
+      await createUser(identity.deps, { username: 'help_desk', address: '', requestId: undefined })
+    } finally {
+      await reserve([])
+    }
   })
 
   it('check-username: a missing name is 400 and carries both shapes', async () => {

@@ -129,6 +129,17 @@ describe('instance settings and the audit log', () => {
     expect((await identity.call('GET', '/api/settings/instance', { as: user })).status).to.equal(403)
   })
 
+  it('keeps reserved names as usernames, each once, and refuses what cannot be one', async () => {
+    const { body } = await settings({ reservedUsernames: [' Admin*', 'root', 'ROOT'] })
+    expect(body['reservedUsernames']).to.deep.equal(['admin*', 'root'])
+
+    const many = Array.from({ length: 501 }, (_, n) => `name_${n}`)
+    for (const names of [null, 'root', [1], ['*'], ['a*b'], ['bob@home'], ['a'.repeat(33)], ['r\u00f6ot'], many])
+      expect((await settings({ reservedUsernames: names })).status, JSON.stringify(names)).to.equal(400)
+    expect((await settings()).body['reservedUsernames']).to.deep.equal(['admin*', 'root'])
+    expect((await settings({ reservedUsernames: [] })).body['reservedUsernames']).to.deep.equal([])
+  })
+
   it('refuses values of another type and changes nothing', async () => {
     const before = (await settings()).body
     const bad = [
@@ -167,7 +178,7 @@ describe('instance settings and the audit log', () => {
     const patch = (body: object) => identity.call('PATCH', '/api/settings/instance', { as: admin, body, headers })
 
     await patch({})
-    await patch({ instanceName: before.instanceName })
+    await patch({ instanceName: before.instanceName, reservedUsernames: before.reservedUsernames })
     await patch({ instanceName: before.instanceName, autoAcceptPeering: !before.autoAcceptPeering })
     await patch({ registrationOpen: true, federatedRegistrationOpen: !before.federatedRegistrationOpen })
 

@@ -27,6 +27,7 @@ export const suspensionReasonMax = 500
 export const contactMax = 200
 export const descriptionMax = 300
 export const rulesMax = 2_000
+export const reservedUsernamesMax = 500
 export const inviteNameMax = 64
 /** The end of the year 9999: PostgreSQL reads no year of five digits. */
 export const inviteExpiresAtMaxMs = 253_402_300_799_999

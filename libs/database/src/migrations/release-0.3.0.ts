@@ -278,4 +278,8 @@ export const release030 = {
   ],
   /** Read by each signed request of a peer and by each login that a home confirms. */
   Migration20261208ResetsByHost: ['create index peer_resets_host on peer_resets (host)'],
+  /** Contract: 5, Settings. */
+  Migration20261209ReservedUsernames: [
+    `alter table instance_settings add column reserved_usernames text[] not null default '{}'`,
+  ],
 }

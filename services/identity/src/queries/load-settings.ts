@@ -9,7 +9,7 @@ const readById = batchedRead({
   properties: [
     ...(['id', 'instanceId', 'instanceName', ...instanceProfileNames] as const),
     ...(['registrationOpen', 'federatedRegistrationOpen', 'autoAcceptPeering'] as const),
-    ...(['stubUpgradesNeedProof', 'requireSecondFactorForAdmins'] as const),
+    ...(['stubUpgradesNeedProof', 'requireSecondFactorForAdmins', 'reservedUsernames'] as const),
   ],
   key: 'id',
 })

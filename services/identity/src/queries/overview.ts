@@ -23,6 +23,7 @@ export async function overview({ orm, clock, config }: Pick<Deps, 'orm' | 'clock
     isRegistrationDecided: settings.registrationOpen !== null,
     hasInvited: invites > 0 || total > 1,
     hasSecondAdmin: admins > 1,
+    hasReservedUsernames: settings.reservedUsernames.length > 0,
   }
   const { origin: publicOrigin } = config.publicAddress
   return { version, publicOrigin, accounts: { total, ...exactness }, ...others, registrations, firstSteps }

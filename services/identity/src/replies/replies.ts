@@ -64,6 +64,7 @@ export function settingsReply(settings: PlainSettings) {
     autoAcceptPeering: settings.autoAcceptPeering,
     stubUpgradesNeedProof: settings.stubUpgradesNeedProof,
     requireSecondFactorForAdmins: settings.requireSecondFactorForAdmins,
+    reservedUsernames: settings.reservedUsernames,
     ...fixedSettings,
   }
 }

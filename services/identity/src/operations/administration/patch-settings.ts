@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { enqueue } from '@gatehouse/bus'
 import { secondFactorChanged, settingsChanged, type AccountState, type settingsBody } from '@gatehouse/contracts'
 import { transaction } from '@gatehouse/database'
@@ -24,7 +25,9 @@ export async function patchSettings(deps: OperationContext & Pick<Deps, 'uploadC
     if (Object.keys(detail).length === 0) return { settings, states: [], replacedFiles: 0 }
     const at = deps.clock.now()
     const now = new Date(at)
-    const changed = Object.keys(detail).filter((name) => settings[name as keyof typeof changes] !== detail[name])
+    const changed = Object.keys(detail).filter(
+      (name) => !isDeepStrictEqual(settings[name as keyof typeof changes], detail[name]),
+    )
     const replacedFiles = logo === undefined ? 0 : await replaceLogo(em, { settings, actor, now, logo })
     em.assign(settings, detail)
     recordAudit(em, { action: 'settings.changed', actor, target: { type: 'settings', id: null }, detail, at: now })

@@ -1,4 +1,11 @@
-import { isLocalUsername, limits, parseFederatedUsername, refusals, usernameHere } from '@gatehouse/contracts'
+import {
+  isLocalUsername,
+  isReservedUsername,
+  limits,
+  parseFederatedUsername,
+  refusals,
+  usernameHere,
+} from '@gatehouse/contracts'
 import { batchedRead } from '@gatehouse/database'
 import { User } from '@gatehouse/domain'
 import { refuse, type Refusal } from '@gatehouse/runtime'
@@ -13,8 +20,9 @@ export async function checkUsername({ orm, config }: Pick<Deps, 'orm' | 'config'
   if (username === '') throw withReason('username_required')
   const fault = findLocalFault(username)
   if (fault) return unavailable(fault)
-  if (!isRegistrationOpen(await loadSettings(orm.em), config)) throw withReason('registration_closed')
-  const taken = await readByName(orm.em, username)
+  const settings = await loadSettings(orm.em)
+  if (!isRegistrationOpen(settings, config)) throw withReason('registration_closed')
+  const taken = isReservedUsername(username, settings.reservedUsernames) || (await readByName(orm.em, username))
   return taken ? unavailable(refuse.username_taken()) : { available: true }
 }
 

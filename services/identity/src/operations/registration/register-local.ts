@@ -1,10 +1,10 @@
 import { enqueue } from '@gatehouse/bus'
-import { inviteRedeemed, normalizeUsername } from '@gatehouse/contracts'
+import { inviteRedeemed, isReservedUsername, normalizeUsername } from '@gatehouse/contracts'
 import { findInvite, lockActiveInvite, recordRedemption } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../../deps.ts'
-import { isRegistrationOpen, loadSettings } from '../../queries/load-settings.ts'
+import { isRegistrationOpen, loadSettings, type PlainSettings } from '../../queries/load-settings.ts'
 import { recordSignIn } from '../credentials/sign-ins.ts'
 import { requireLocalUsername } from './check-username.ts'
 import { insertAccount, insertUniquely, readRegistration, refuseTakenName } from './insert-account.ts'
@@ -14,7 +14,9 @@ import type { NewAccount, Registered, Registration, RegistrationDeps } from './i
 export async function registerLocal(deps: RegistrationDeps, registration: Registration): Promise<Registered> {
   const username = normalizeUsername(registration.username)
   requireLocalUsername(username)
-  const inviteToken = await checkLocalRegistrationOpen(deps, registration.inviteToken)
+  const settings = await loadSettings(deps.orm.em)
+  const inviteToken = await checkLocalRegistrationOpen(deps, { settings, inviteToken: registration.inviteToken })
+  if (isReservedUsername(username, settings.reservedUsernames)) throw refuse.username_taken()
   await refuseTakenName(deps.orm.em.fork(), username)
   const account = { ...(await readRegistration(deps, registration)), username, home: null }
   const { client } = registration
@@ -30,9 +32,11 @@ export async function registerLocal(deps: RegistrationDeps, registration: Regist
 }
 
 /** The token of the invite to redeem, or null while the gate is open. The redemption decides. Spec: Registration 4, 7. */
-async function checkLocalRegistrationOpen(deps: RegistrationDeps, inviteToken: unknown): Promise<string | null> {
-  const { orm, clock, config } = deps
-  if (isRegistrationOpen(await loadSettings(orm.em), config)) return null
+async function checkLocalRegistrationOpen(
+  { orm, clock, config }: RegistrationDeps,
+  { settings, inviteToken }: { settings: PlainSettings; inviteToken: unknown },
+): Promise<string | null> {
+  if (isRegistrationOpen(settings, config)) return null
   if (inviteToken === undefined || inviteToken === null || inviteToken === '') throw refuse.invite_required()
   if (typeof inviteToken !== 'string') throw refuse.invite_invalid()
   const found = await findInvite(orm.em.fork(), { token: inviteToken, now: clock.now() })

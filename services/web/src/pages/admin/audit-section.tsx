@@ -95,7 +95,7 @@ export function AuditRow({ entry }: { entry: AuditEntry }) {
         <Phrase
           text={text as Text}
           values={{
-            actor: <Named id={entry.actorId}>{entry.actorUsername ?? t('Unknown user')}</Named>,
+            actor: <Named id={entry.actorId}>{nameActor(entry)}</Named>,
             target: <Named id={entry.targetType === 'user' ? entry.targetId : null}>{target}</Named>,
           }}
         />
@@ -103,6 +103,12 @@ export function AuditRow({ entry }: { entry: AuditEntry }) {
       </span>
     </li>
   )
+}
+
+/** A user may be called `operator` too. */
+function nameActor({ actorId, actorUsername }: AuditEntry): string {
+  if (actorId === null && actorUsername === 'operator') return t('Operator (command line)')
+  return actorUsername ?? t('Unknown user')
 }
 
 function Named({ id, children }: { id: string | null; children: string }) {

@@ -72,6 +72,7 @@ const details: Readonly<Record<string, { label: Text; values: Readonly<Record<st
   description: { label: 'Description', values: {} },
   rules: { label: 'Rules', values: {} },
   accentColor: { label: 'Accent color', values: {} },
+  reservedUsernames: { label: 'Reserved usernames', values: {} },
   logo: { label: 'Logo', values: {} },
   registrationOpen: { label: 'New accounts', values: { true: 'open', false: 'invite only', null: 'Server default' } },
   requireSecondFactorForAdmins: { label: 'Two-factor for admins', values: { true: 'required', false: 'optional' } },
@@ -94,6 +95,7 @@ function formatDetail(key: string, value: unknown): string {
 
 function formatValue(key: string, value: unknown): string {
   if (value === null) return t('none')
+  if (Array.isArray(value)) return formatValue(key, value.join(' '))
   if (typeof value === 'number') return key.endsWith('At') ? formatDateTime(value) : formatNumber(value)
   return typeof value === 'string' ? isolate(formatName(shorten(value))) : JSON.stringify(value)
 }

@@ -60,6 +60,12 @@ const steps: readonly Step[] = [
     hint: 'Open registration, or invite only.',
     href: '/admin/settings',
   },
+  {
+    name: 'hasReservedUsernames',
+    text: 'Reserve usernames',
+    hint: 'So that nobody can register as “admin” or “support”.',
+    href: '/admin/settings',
+  },
   { name: 'hasInvited', text: 'Invite people', hint: 'Create an invite link and share it.', href: '/admin/invites' },
   {
     name: 'hasSecondAdmin',

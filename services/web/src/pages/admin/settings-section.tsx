@@ -1,5 +1,5 @@
 import type { InstanceSettings } from '@gatehouse/client'
-import { limits } from '@gatehouse/contracts/constants'
+import { commonReservations, limits } from '@gatehouse/contracts/constants'
 import { useEffect, useState } from 'react'
 import { AccentField, PicturePicker } from '../../components/appearance-fields.tsx'
 import { Button } from '../../components/button.tsx'
@@ -44,8 +44,9 @@ const switches = {
 const switchNames = Object.keys(switches) as Array<keyof typeof switches>
 
 type TextSetting = { title: Text; label: Text; hint: Text; submit: Text; max: number; isLong?: boolean }
+type TextName = 'instanceName' | 'contact' | 'description' | 'rules' | 'reservedUsernames'
 
-const textSettings: Record<'instanceName' | 'contact' | 'description' | 'rules', TextSetting> = {
+const textSettings: Record<TextName, TextSetting> = {
   instanceName: {
     title: 'Instance name',
     label: 'Instance name',
@@ -76,9 +77,22 @@ const textSettings: Record<'instanceName' | 'contact' | 'description' | 'rules',
     max: limits.rulesMax,
     isLong: true,
   },
+  reservedUsernames: {
+    title: 'Reserved usernames',
+    label: 'Usernames nobody can register',
+    hint: 'Separate them with spaces. A * at the end reserves everything that begins like this, as in admin*.',
+    submit: 'Save usernames',
+    max: limits.reservedUsernamesMax * (limits.localUsernameMax + 1),
+    isLong: true,
+  },
 }
 
-const textNames = Object.keys(textSettings) as Array<keyof typeof textSettings>
+const textNames = Object.keys(textSettings) as TextName[]
+
+const showText = (value: string | string[] | null): string => (Array.isArray(value) ? value.join(' ') : (value ?? ''))
+const readNames = (text: string): string[] => text.split(/[\s,]+/).filter(Boolean)
+const readText = (name: TextName, text: string): string | string[] =>
+  name === 'reservedUsernames' ? readNames(text) : text
 
 type OnSaved = (settings: InstanceSettings) => void
 
@@ -141,7 +155,7 @@ export function SettingsSection() {
           federated={settings.federatedRegistrationOpen}
         />
         {textNames.map((name) => (
-          <TextSettingForm key={name} name={name} value={settings[name] ?? ''} onSaved={setData} />
+          <TextSettingForm key={name} name={name} value={showText(settings[name])} onSaved={setData} />
         ))}
       </div>
     </div>
@@ -193,7 +207,10 @@ function RegistrationRules({ local, federated }: { local: boolean | undefined; f
   )
 }
 
-type TextSettingProps = { name: keyof typeof textSettings; value: string; onSaved: OnSaved }
+const withCommonReservations = (typed: string): string =>
+  showText([...new Set([...readNames(typed), ...commonReservations])])
+
+type TextSettingProps = { name: TextName; value: string; onSaved: OnSaved }
 
 function TextSettingForm({ name, value, onSaved }: TextSettingProps) {
   const { title, label, hint, submit, max, isLong } = textSettings[name]
@@ -209,7 +226,7 @@ function TextSettingForm({ name, value, onSaved }: TextSettingProps) {
   const problem = isNeeded && !text ? t('Enter a name.') : null
   return (
     <Card title={t(title)}>
-      <Form className="stack stack--tight" onSubmit={() => patch(async () => ({ [name]: text }))}>
+      <Form className="stack stack--tight" onSubmit={() => patch(async () => ({ [name]: readText(name, text) }))}>
         <Field
           isLong={isLong}
           label={t(label)}
@@ -225,6 +242,9 @@ function TextSettingForm({ name, value, onSaved }: TextSettingProps) {
         {mutation.error && <MutationError mutation={mutation} />}
         <div className="button-row">
           <SubmitButton mutation={mutation} variant="outline" text={submit} />
+          {name === 'reservedUsernames' && (
+            <Button variant="plain" text="Add common ones" onClick={() => setDraft(withCommonReservations(typed))} />
+          )}
         </div>
       </Form>
     </Card>
