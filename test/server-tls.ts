@@ -193,7 +193,7 @@ export function testServerTls(refused: Record<'redis' | 'nats', readonly WrongCe
 
     expect(() => natsAddress(given)).to.throw(/^NATS_URL: must begin with tls:\/\/, because certificates are given/)
     expect(natsAddress({ ...given, NATS_URL: 'tls://host:4222' }).tls).to.deep.equal({ ca: authority.cert })
-    for (const scheme of ['redis', 'redis+sentinel']) {
+    for (const scheme of ['redis', 'redis+sentinel', 'redis+cluster']) {
       expect(() => redisAddress({ ...redis, REDIS_URL: `${scheme}://host/main` })).to.throw(/^REDIS_URL: must begin/)
       const { tls } = redisAddress({ ...redis, REDIS_URL: `${scheme.replace('redis', 'rediss')}://host/main` })
       expect(tls).to.deep.equal({ cert: client.cert, key: client.key })

@@ -8,6 +8,8 @@ export function createGatewayMetrics(metrics: Metrics, gauges: Gauges) {
   const requests = metrics.counter('gatehouse_gateway_requests_total', 'Requests answered', ['route', 'status'])
   const seconds = metrics.histogram('gatehouse_gateway_request_seconds', 'Time to answer a request', ['route'])
   const limited = metrics.counter('gatehouse_gateway_limited_total', 'Requests over a limit', ['limit'])
+  const local = 'Requests counted by this process alone, because Redis did not answer'
+  const locally = metrics.counter('gatehouse_gateway_limits_counted_locally_total', local, ['limit'])
   const [ofReason, ofFailure] = [['reason'], ['service', 'reason']]
   const rejected = metrics.counter('gatehouse_gateway_auth_refusals_total', 'Requests without a valid token', ofReason)
   const upstream = metrics.histogram('gatehouse_gateway_upstream_seconds', 'Time until a service responds', ['service'])
@@ -28,6 +30,7 @@ export function createGatewayMetrics(metrics: Metrics, gauges: Gauges) {
       secondsOf(route).observe(took)
     },
     rateLimited: (limit: string) => limited.inc({ limit }),
+    limitCountedLocally: (limit: string) => locally.inc({ limit }),
     authRejected: (reason: string) => rejected.inc({ reason }),
     connectionRefused: (reason: 'network' | 'total' | 'sockets') => refused.inc({ reason }),
     upstreamResponded: (service: string, took: number) => upstreamOf(service).observe(took),

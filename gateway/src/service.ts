@@ -91,7 +91,7 @@ async function openDeps(opening: AsyncDisposableStack, started: Started, openSoc
     tokenCache: createTokenCache(createTokenKey(config.jwtSecret, config.previousJwtSecrets), policy.cachedTokens),
     accountStates: createAccountStates({ cache: accountStateCache, load }),
     clientAddress: createClientAddress(config.trustProxy),
-    rateLimits: opening.use(await openRateLimits({ redis: config.redis, log })),
+    rateLimits: opening.use(await openRateLimits({ redis: config.redis, log, metrics: gatewayMetrics })),
     responseHeaders: createResponseHeaders(publicAddress),
     gatewayMetrics,
     accessLog: createAccessLog(log, { logAddresses: config.logAddresses ?? false }),

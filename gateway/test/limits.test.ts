@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { endpoints, type Endpoint } from '@gatehouse/contracts'
-import { startRedis } from '@gatehouse/test-kit'
+import { startRedis, startRedisCluster } from '@gatehouse/test-kit'
 import { startHarness, type Harness } from './harness.ts'
 
 const loopback = { trustProxy: 'loopback' }
@@ -200,11 +200,29 @@ describe('Limits', () => {
     const first = limitsOf(await ask(one))
     const second = limitsOf(await ask(two))
     expect([first[1], second[1]]).to.deep.equal(['2', '1'])
+    const countedLocally = 'gatehouse_gateway_limits_counted_locally_total{limit="deletion"}'
+    expect(await one.metric(countedLocally)).to.equal(0)
 
     await redis.kill()
     const away = [(await ask(one)).status, (await ask(one)).status, (await ask(one)).status]
 
     expect(away).to.deep.equal([401, 401, 429])
+    expect(await one.metric(countedLocally)).to.equal(3)
+  })
+
+  /** Contract: 8, redis+cluster. */
+  it('are shared by all gateways of a Redis cluster, whichever primary counts them', async () => {
+    await using cluster = await startRedisCluster({ primaries: 2, replicated: false })
+    await using one = await startHarness({ config: { ...loopback, redis: { url: cluster.url } } })
+    await using two = await startHarness({ config: { ...loopback, redis: { url: cluster.url } } })
+    const ask = async ({ url }: Harness, address: string) =>
+      limitsOf(await fetch(`${url}/api/users/@me`, { method: 'DELETE', ...from(address) }))[1]
+
+    for (let host = 1; host <= 10; host += 1) {
+      const address = `203.0.113.${host}`
+      expect([await ask(one, address), await ask(two, address)]).to.deep.equal(['2', '1'])
+    }
+    for (const { redis } of cluster.primaries) expect(await redis.dbsize()).to.be.greaterThan(0)
   })
 
   it('hold while Redis hangs, and do not delay requests for long', async () => {

@@ -19,7 +19,7 @@ export const mutants: Record<string, Mutant> = {
   },
   'a version compared wrongly': {
     scripts: {
-      putState: (store, entryKey, leaseKey, _version, entry) => {
+      putState: (store, entryKey, leaseKey, entry) => {
         store.delete(leaseKey)
         if (store.get(entryKey) !== undefined) store.setKeepingTtl(entryKey, entry)
         return 1

@@ -6,11 +6,14 @@ import { movableClock } from '@gatehouse/test-kit/time'
 import { defineScripts } from '../../libs/auth/src/account-states/redis-scripts.ts'
 import { scripts, storeOf } from './redis.ts'
 
+const lease = fc.constantFrom('a', 'b', 'c', 'd one', 'e one', 'f two')
+const mark = fc.constantFrom('', ' one', ' two')
+const wasPromoted = fc.constantFrom(0 as const, 1 as const)
 const step = fc.oneof(
-  fc.record({ kind: fc.constant('lease' as const), lease: fc.constantFrom('a', 'b', 'c') }),
-  fc.record({ kind: fc.constant('fill' as const), lease: fc.constantFrom('a', 'b', 'c'), version: fc.nat(12) }),
-  fc.record({ kind: fc.constant('put' as const), version: fc.nat(12) }),
-  fc.record({ kind: fc.constant('used' as const), runId: fc.constantFrom('one', 'two') }),
+  fc.record({ kind: fc.constant('lease' as const), lease }),
+  fc.record({ kind: fc.constant('fill' as const), lease, version: fc.nat(12), mark }),
+  fc.record({ kind: fc.constant('put' as const), version: fc.nat(12), mark }),
+  fc.record({ kind: fc.constant('used' as const), runId: fc.constantFrom('one', 'two'), wasPromoted }),
   fc.record({ kind: fc.constant('elapse' as const), ms: fc.constantFrom(500, 2_000, 6_000, 10_000) }),
 )
 
@@ -38,16 +41,17 @@ describe('the simulated Redis', () => {
             expect(scripts.takeLease(model, lease, one.lease, 2_000)).to.equal(taken)
           }
           if (one.kind === 'fill') {
-            const args = [entry, lease, one.lease, one.version, `${one.version}|filled`, 10_000] as const
+            const args = [entry, lease, one.lease, `${one.version}${one.mark}|filled`, 10_000] as const
             expect(scripts.fillState(model, ...args)).to.equal(await real.fillState(...args))
           }
           if (one.kind === 'put') {
-            const args = [entry, lease, one.version, `${one.version}|put`] as const
+            const args = [entry, lease, `${one.version}${one.mark}|put`] as const
             expect(scripts.putState(model, ...args)).to.equal(await real.putState(...args))
           }
           if (one.kind === 'used') {
             // Since 1970 where it replaced none; the real clock went on for some milliseconds.
-            const [here, there] = [scripts.usedForMs(model, used, one.runId), await real.usedForMs(used, one.runId)]
+            const args = [used, one.runId, one.wasPromoted] as const
+            const [here, there] = [scripts.usedForMs(model, ...args), await real.usedForMs(...args)]
             expect(here > 1e12).to.equal(there > 1e12)
           }
           if (one.kind === 'elapse') {

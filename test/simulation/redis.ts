@@ -29,46 +29,51 @@ export function storeOf({ data }: Pick<RedisNode, 'data'>, now: () => number): S
   }
 }
 
-const isOlder = (known: string, version: number) => Number(/^\d+/.exec(known)?.[0]) < version
+const partsOf = (entry: string) => /^(\d+)([^|]*)/.exec(entry) ?? []
+const markOf = (lease: string) => / .*/.exec(lease)?.[0]
+
+/** Whether there is an entry of the same process, and whether it is older. */
+function compare(known: string | undefined, entry: string) {
+  const [, knownVersion, knownMark] = partsOf(known ?? '')
+  const [, version, mark] = partsOf(entry)
+  const isThere = knownMark === mark
+  return { isThere, isOlder: isThere && Number(knownVersion) < Number(version) }
+}
 
 export const scripts = {
-  usedForMs(store: Store, key: string, runId: string): number {
+  usedForMs(store: Store, key: string, runId: string, wasPromoted: 0 | 1): number {
     const known = store.get(key)
-    const [lastRunId, lastSince] = (known ?? `${runId} 0`).split(' ') as [string, string]
-    const since = lastRunId === runId ? Number(lastSince) : store.now()
-    if (known === undefined || lastRunId !== runId) store.set(key, `${runId} ${since}`)
+    const [lastRunId, lastSince] = (known ?? '').split(' ') as [string, string]
+    if (lastRunId === runId) return store.now() - Number(lastSince)
+    const since = known !== undefined || wasPromoted ? store.now() : 0
+    store.set(key, `${runId} ${since}`)
     return store.now() - since
   },
   takeLease(store: Store, key: string, lease: string, ttlMs: number): string {
     const held = store.get(key)
-    if (held !== undefined) return held
+    if (held !== undefined && markOf(held) === markOf(lease)) return held
     store.set(key, lease, ttlMs)
     return lease
   },
-  fillState(
-    store: Store,
-    entryKey: string,
-    leaseKey: string,
-    lease: string,
-    version: number,
-    entry: string,
-    ttlMs: number,
-  ) {
+  fillState(store: Store, entryKey: string, leaseKey: string, lease: string, entry: string, ttlMs: number) {
     if (store.get(leaseKey) !== lease) return 0
-    const known = store.get(entryKey)
-    if (known !== undefined && !isOlder(known, version)) return 0
+    const { isThere, isOlder } = compare(store.get(entryKey), entry)
+    if (isThere && !isOlder) return 0
     store.set(entryKey, entry, ttlMs)
     return 1
   },
-  putState(store: Store, entryKey: string, leaseKey: string, version: number, entry: string): number {
+  putState(store: Store, entryKey: string, leaseKey: string, entry: string): number {
     store.delete(leaseKey)
-    const known = store.get(entryKey)
-    if (known === undefined || !isOlder(known, version)) return 0
+    const { isThere, isOlder } = compare(store.get(entryKey), entry)
+    if (!isThere) store.delete(entryKey)
+    if (!isOlder) return 0
     store.setKeepingTtl(entryKey, entry)
     return 1
   },
 }
 export type Scripts = typeof scripts
+
+const versionOf = (entry: string) => partsOf(entry)[1]
 
 type Connection = { node: RedisNode; requests: Channel; pending: Set<(error: Error) => void> }
 
@@ -137,14 +142,14 @@ export function createClient({ scheduler, owner, address, latencyMs, scripts: us
     info: () => command('info', 'handshake', (_store, { runId, role }) => `run_id:${runId}\r\nrole:${role}\r\n`),
     mget: (keys: string[]) =>
       command(`mget ${keys.join()}`, 'read', (store) => keys.map((key) => store.get(key) ?? null)),
-    usedForMs: (key: string, runId: string) =>
-      command('usedForMs', 'handshake', (store) => used.usedForMs(store, key, runId)),
+    usedForMs: (...args: [string, string, 0 | 1]) =>
+      command('usedForMs', 'handshake', (store) => used.usedForMs(store, ...args)),
     takeLease: (...args: [string, string, number]) =>
       command(`lease ${args[1]}`, 'write', (store) => used.takeLease(store, ...args)),
-    fillState: (...args: [string, string, string, number, string, number]) =>
-      command(`fill ${args[2]} v${args[3]}`, 'write', (store) => used.fillState(store, ...args)),
-    putState: (...args: [string, string, number, string]) =>
-      command(`put v${args[2]}`, 'write', (store) => used.putState(store, ...args)),
+    fillState: (...args: [string, string, string, string, number]) =>
+      command(`fill ${args[2]} v${versionOf(args[3])}`, 'write', (store) => used.fillState(store, ...args)),
+    putState: (...args: [string, string, string]) =>
+      command(`put v${versionOf(args[2])}`, 'write', (store) => used.putState(store, ...args)),
     quit: async () => 'OK',
     disconnect: close,
     on: (event: string, handle: () => void) => void (handlers[event] ??= []).push(handle),

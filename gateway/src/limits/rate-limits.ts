@@ -1,16 +1,18 @@
 import { once } from 'node:events'
-import { limitCommands, openRedis, type RedisAddress } from '@gatehouse/auth'
+import { limitCommands, openRedisClient, type RedisAddress } from '@gatehouse/auth'
 import type { RateLimit } from '@gatehouse/contracts'
 import { clientNetwork, type Log } from '@gatehouse/service-kit'
-import type { Redis } from 'ioredis'
+import type { Cluster, Redis } from 'ioredis'
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes, type RateLimiterAbstract } from 'rate-limiter-flexible'
+import type { GatewayMetrics } from '../metrics.ts'
 import { policy } from '../policy.ts'
 
 export type RateLimits = Awaited<ReturnType<typeof openRateLimits>>
+type Options = { redis: RedisAddress | null; log: Log; metrics: Pick<GatewayMetrics, 'limitCountedLocally'> }
 type Limiters = { limit: RateLimit; local: RateLimiterMemory; shared: RateLimiterRedis | undefined }
 
 /** With `redis` all gateways share the counts. This process counts too, for when Redis is away. */
-export async function openRateLimits({ redis: address, log }: { redis: RedisAddress | null; log: Log }) {
+export async function openRateLimits({ redis: address, log, metrics }: Options) {
   const redis = address ? await connectRedis(address, log) : undefined
   const limited = redis && limitCommands(redis, policy.rateLimitCommandMs)
   const limitersByName = new Map<string, Limiters>()
@@ -33,7 +35,7 @@ export async function openRateLimits({ redis: address, log }: { redis: RedisAddr
       const key = limit.by ? given : clientNetwork(given)
       const countShared = shared && limited?.(() => count(shared, key)).catch(() => undefined)
       const [here, everywhere] = await Promise.all([count(local, key), countShared])
-      if (shared && !everywhere) log.debug({ limit: limit.name }, 'rate limit counted locally: redis unavailable')
+      if (shared && !everywhere) metrics.limitCountedLocally(limit.name)
       const { consumedPoints, remainingPoints: remaining, msBeforeNext } = everywhere ?? here
       const resetSeconds = Math.max(1, Math.ceil(msBeforeNext / 1000))
       return { allowed: consumedPoints <= limit.requests, remaining, resetSeconds }
@@ -43,8 +45,8 @@ export async function openRateLimits({ redis: address, log }: { redis: RedisAddr
 }
 
 /** A separate connection, so that closing it fails no other commands. */
-async function connectRedis(address: RedisAddress, log: Log): Promise<Redis> {
-  const redis = await openRedis(address)
+async function connectRedis(address: RedisAddress, log: Log): Promise<Redis | Cluster> {
+  const redis = await openRedisClient(address)
   redis.on('error', (err: Error) => log.debug({ err }, 'rate limit redis error'))
   await once(redis, 'ready', { signal: AbortSignal.timeout(policy.rateLimitConnectMs) }).catch(() => undefined)
   return redis

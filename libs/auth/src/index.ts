@@ -1,5 +1,5 @@
 export * from './account-states/account-states.ts'
-export { connectRedisCache } from './account-states/redis-cache.ts'
+export { connectRedisCache } from './account-states/connect-redis-cache.ts'
 export { callerHeader, createCallerVerifier, signCaller, signOperator } from './callers/caller-token.ts'
 export type { Caller, CallerKeys, CallerVerifier } from './callers/caller-token.ts'
 export { callerKeyLines, createSigningKeys, readCallerKey } from './callers/signing-keys.ts'
@@ -9,5 +9,5 @@ export type { AskingUpstream, StatementVerdict, StatementVerifier } from './call
 export * from './encryption.ts'
 export { cacheTimes, maxBearerTokenLength } from './policy.ts'
 export { createReceiptKeys, isReceiptGenuine, signReceipt, type ReceiptKeys } from './receipts.ts'
-export { RedisTimeout, limitCommands, openRedis, type RedisAddress } from './redis.ts'
+export { RedisTimeout, limitCommands, openRedisClient, type RedisAddress } from './redis.ts'
 export * from './tokens/bearer-token.ts'

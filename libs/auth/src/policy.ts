@@ -21,4 +21,6 @@ export const invalidationRetryMs = 100
 export const redisCommandMs = 0.5 * second
 /** A start goes on without Redis after it. */
 export const redisStartMs = second
+/** How often a Redis cluster is asked which primary has which slots. */
+export const clusterRenewalMs = second
 export const redisReconnectBackoff = { firstMs: 50, mostMs: 500 }

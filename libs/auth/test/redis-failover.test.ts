@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { Redis } from 'ioredis'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createCacheInvalidator, type AccountStateCache } from '../src/account-states/account-states.ts'
-import { connectRedisCache } from '../src/account-states/redis-cache.ts'
+import { connectRedisCache } from '../src/account-states/connect-redis-cache.ts'
 
 const before = buildAccountState()
 const changed = buildAccountState({ version: 2, passwordChangedAt: 1 })
@@ -23,10 +23,13 @@ describe('the account-state cache after a fail-over of Redis', () => {
   let gateway: AccountStateCache
   let identity: AccountStateCache
   let replacedRedis: Redis
+  let promoted: LocalServer
+  let promotedRedis: Redis
 
   beforeEach(async () => {
     opened = new AsyncDisposableStack()
-    const [replaced, promoted] = [opened.use(await startRedis()), opened.use(await startRedis())]
+    const replaced = opened.use(await startRedis())
+    promoted = opened.use(await startRedis())
     gateway = opened.use(await connect(replaced))
     const [primary, replica] = [replaced, promoted].map(({ url }) =>
       opened.adopt(new Redis(url), (redis) => redis.disconnect()),
@@ -41,6 +44,7 @@ describe('the account-state cache after a fail-over of Redis', () => {
     await eventually('promoted', async () => /role:master/.test(await replica.info('replication')))
     identity = opened.use(await connect(promoted))
     replacedRedis = primary
+    promotedRedis = replica
   })
   afterEach(() => opened.disposeAsync())
 
@@ -57,6 +61,13 @@ describe('the account-state cache after a fail-over of Redis', () => {
     }
   })
 
+  it('gives nothing old where the note of the promoted process was evicted', async () => {
+    await promotedRedis.del('gh:process')
+    await using later = await connect(promoted)
+
+    expect(later.settlesInMs(userId)).to.be.within(1, 12_500)
+  })
+
   it('is left when it has become a replica, and not believed again', async () => {
     await gateway.lease('43').catch(() => undefined)
 
@@ -70,11 +81,11 @@ describe('the account-state cache after a fail-over of Redis', () => {
   })
 
   it('is settled at once where Redis was empty, or is the same as before', async () => {
-    expect(identity.settlesInMs()).to.be.within(1, 12_500)
+    expect(identity.settlesInMs(userId)).to.be.within(1, 12_500)
     await using empty = await startRedis()
     for (let starts = 0; starts < 2; starts += 1) {
       await using cache = await connect(empty)
-      expect(cache.settlesInMs()).to.equal(0)
+      expect(cache.settlesInMs(userId)).to.equal(0)
     }
   })
 })

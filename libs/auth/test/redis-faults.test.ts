@@ -8,7 +8,7 @@ import {
   type LocalServer,
 } from '@gatehouse/test-kit'
 import { CacheUnavailable, type AccountStateCache } from '../src/account-states/account-states.ts'
-import { connectRedisCache } from '../src/account-states/redis-cache.ts'
+import { connectRedisCache } from '../src/account-states/connect-redis-cache.ts'
 
 const { userId } = buildState()
 

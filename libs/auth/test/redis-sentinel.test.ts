@@ -5,7 +5,7 @@ import { Redis } from 'ioredis'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createAccountStates } from '../src/account-states/account-states.ts'
 import { createCacheInvalidator } from '../src/account-states/account-states.ts'
-import { connectRedisCache } from '../src/account-states/redis-cache.ts'
+import { connectRedisCache } from '../src/account-states/connect-redis-cache.ts'
 import { openRedis } from '../src/redis.ts'
 import { checkRevocation } from '../src/tokens/bearer-token.ts'
 
@@ -84,7 +84,7 @@ describe('Redis behind Sentinel', () => {
     await primary.kill()
     const during = change()
     await eventually('promoted', () => gateway.ready() && identity.ready() && gateway.id() !== replaced, 30_000)
-    expect(identity.settlesInMs()).to.be.within(1, 12_500)
+    expect(identity.settlesInMs(userId)).to.be.within(1, 12_500)
     await during
     await change()
     expect(identity.id()).to.equal(gateway.id())

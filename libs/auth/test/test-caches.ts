@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import { systemRandom } from '@gatehouse/runtime'
 import { capturedLog, testRedis } from '@gatehouse/test-kit'
 import { movableClock } from '@gatehouse/test-kit/time'
-import { connectRedisCache } from '../src/account-states/redis-cache.ts'
+import { connectRedisCache } from '../src/account-states/connect-redis-cache.ts'
 import { createMemoryCache, type AccountStateCache } from '../src/account-states/account-states.ts'
 
 /** A cache whose entries a test can let expire. */

@@ -18,10 +18,11 @@ export type AccountStateCache = AsyncDisposable & {
   /** Does nothing without a live lease. */
   fill(state: AccountState, lease: string): Promise<void>
   put(state: AccountState): Promise<void>
-  /** Of the process that holds the entries. Undefined: not known. */
+  /** Of the process that holds the entries, in a cluster of all that do. Undefined: not known. */
   id(): string | undefined
-  /** How long another process, which this one replaced, may go on giving older entries. */
-  settlesInMs(): number
+  /** How long another process, which the one of this account replaced, may go on giving older entries. */
+  settlesInMs(userId: string): number
+  /** Whether every entry can be read. */
   ready(): boolean
 }
 
@@ -165,7 +166,7 @@ export function createCacheInvalidator({ cache, clock, log, timer = systemTimer 
         await delay(timer, invalidationRetryMs)
       }
       // Gateways may still read the process that was replaced.
-      const settlesInMs = cache.settlesInMs()
+      const settlesInMs = cache.settlesInMs(state.userId)
       if (settlesInMs > 0) await delay(timer, settlesInMs)
     },
   }

@@ -2,56 +2,58 @@ import { accountState, type AccountState } from '@gatehouse/contracts'
 import { entryLimit, systemTimer, withTimeout, type Random, type Timer } from '@gatehouse/runtime'
 import { LRUCache } from 'lru-cache'
 import { cacheTimes, maxParsedEntries, redisCommandMs, redisStartMs } from '../policy.ts'
-import { RedisTimeout, limitCommands, openRedis, type RedisAddress } from '../redis.ts'
+import { RedisTimeout, limitCommands } from '../redis.ts'
 import { CacheUnavailable, type AccountStateCache } from './account-states.ts'
-import { defineScripts, type StateRedis } from './redis-scripts.ts'
+import type { StateRedis } from './redis-scripts.ts'
 
-type Options = {
+export type RedisCacheOptions = {
   random: Random
   /** Lets tests share a server. */
   prefix?: string
   log: { warn(fields: object, message: string): void }
   timer?: Timer
   parsedEntries?: number
-}
-
-/** Keys carry the run id of Redis: entries from before a fail-over are never read. Contract: 8; docs/decisions/account-states.md. */
-export async function connectRedisCache(options: RedisAddress & Options): Promise<AccountStateCache> {
-  // A pipeline would delay the batched reads by one event loop turn.
-  const redis = await openRedis(options, { autoPipeliningIgnoredCommands: ['mget'] })
-  return await openRedisCache(defineScripts(redis), options)
+  /** Of a process in a cluster: the tag of a key in a slot that it has. */
+  slotTag?: () => string
 }
 
 /** `redis` may be one of a test. */
-export async function openRedisCache(
-  redis: StateRedis,
-  { random, log, prefix = '', timer = systemTimer, parsedEntries = maxParsedEntries }: Options,
-): Promise<AccountStateCache> {
-  const { known, current, run } = followProcess(redis, { prefix, log, timer })
-  const keysOf = (userId: string): { entry: string; lease: string } => {
-    const runId = current()?.runId
-    if (!runId) throw new CacheUnavailable('not connected to Redis')
-    return { entry: `${prefix}gh:${runId}:state:{${userId}}`, lease: `${prefix}gh:${runId}:lease:{${userId}}` }
-  }
-
+export async function openRedisCache(redis: StateRedis, options: RedisCacheOptions): Promise<AccountStateCache> {
+  const { random, log, prefix = '', timer = systemTimer, parsedEntries = maxParsedEntries, slotTag } = options
+  const processKey = () => `${prefix}gh:process${slotTag ? `:{${slotTag()}}` : ''}`
+  const { known, current, run } = followProcess(redis, { processKey, log, timer })
+  const keysOf = createKeys({ prefix, runId: () => current()?.runId, inCluster: slotTag !== undefined })
   const stateOf = createEntryParser(parsedEntries)
+
+  // The keys of an `mget` must be in one slot. Else it costs half as much as single reads.
+  const readOne = async (userId: string) => {
+    const { entry, mark } = keysOf(userId)
+    return stateOf(userId, withMark(mark, await run(() => redis.get(entry))))
+  }
+  const readMany = batchReads(async (userIds) => {
+    const entries = await run(() => redis.mget(userIds.map((userId) => keysOf(userId).entry)))
+    return entries.map((entry, index) => stateOf(userIds[index] ?? '', entry))
+  })
   await withTimeout(known, redisStartMs, () => new RedisTimeout('no connection in time'), timer).catch(() => undefined)
   return {
-    find: batchReads(async (userIds) => {
-      const entries = await run(() => redis.mget(userIds.map((userId) => keysOf(userId).entry)))
-      return entries.map((entry, index) => stateOf(userIds[index] ?? '', entry))
-    }),
-    lease: (userId) => run(() => redis.takeLease(keysOf(userId).lease, random.uuid(), cacheTimes.leaseMs)),
+    find: slotTag ? readOne : readMany,
+    lease: (userId) =>
+      run(() => {
+        const { lease, mark } = keysOf(userId)
+        return redis.takeLease(lease, `${random.uuid()}${mark}`, cacheTimes.leaseMs)
+      }),
     fill: async (state, held) => {
-      await run(() => {
-        const { entry, lease } = keysOf(state.userId)
-        return redis.fillState(entry, lease, held, state.version, formatEntry(state), cacheTimes.entryMs)
+      await run(async () => {
+        const { entry, lease, mark } = keysOf(state.userId)
+        // The process that gave it may be another.
+        if (!held.endsWith(mark)) return
+        await redis.fillState(entry, lease, held, formatEntry(state, mark), cacheTimes.entryMs)
       })
     },
     put: async (state) => {
       await run(() => {
-        const { entry, lease } = keysOf(state.userId)
-        return redis.putState(entry, lease, state.version, formatEntry(state))
+        const { entry, lease, mark } = keysOf(state.userId)
+        return redis.putState(entry, lease, formatEntry(state, mark))
       })
     },
     id: () => current()?.runId,
@@ -64,10 +66,31 @@ export async function openRedisCache(
   }
 }
 
+type Keys = { entry: string; lease: string; mark: string }
+
+/**
+ * The run id is in the name of a key. In a cluster it is in the value: a slot that leaves a process and comes back brings its
+ * keys back, so a write to any process must find them by their name.
+ */
+function createKeys(options: { prefix: string; runId: () => string | undefined; inCluster: boolean }) {
+  const { prefix, runId: currentRunId, inCluster } = options
+  return (userId: string): Keys => {
+    const runId = currentRunId()
+    if (!runId) throw new CacheUnavailable('not connected to Redis')
+    const start = `${prefix}gh:${inCluster ? 'cluster' : runId}`
+    return {
+      entry: `${start}:state:{${userId}}`,
+      lease: `${start}:lease:{${userId}}`,
+      mark: inCluster ? ` ${runId}` : '',
+    }
+  }
+}
+
 type Current = { runId: string; settledAt: number }
+type Following = Required<Pick<RedisCacheOptions, 'log' | 'timer'>> & { processKey: () => string }
 
 /** The process that is asked, as long as it is no replica. Undefined while it is not known. */
-function followProcess(redis: StateRedis, { prefix, log, timer }: Required<Pick<Options, 'prefix' | 'log' | 'timer'>>) {
+function followProcess(redis: StateRedis, { processKey, log, timer }: Following) {
   const limited = limitCommands(redis, redisCommandMs, timer)
   const known = Promise.withResolvers<void>()
   let current: Current | undefined
@@ -77,7 +100,8 @@ function followProcess(redis: StateRedis, { prefix, log, timer }: Required<Pick<
       const info = await limited(() => redis.info())
       const runId = /run_id:(\w+)/.exec(info)?.[1]
       if (runId === undefined || !/role:master/.test(info)) throw new Error('Redis is a replica')
-      const usedForMs = await limited(() => redis.usedForMs(`${prefix}gh:process`, runId))
+      const wasPromoted = /second_repl_offset:\d/.test(info) ? 1 : 0
+      const usedForMs = await limited(() => redis.usedForMs(processKey(), runId, wasPromoted))
       current = { runId, settledAt: timer.now() + cacheTimes.staleMs - usedForMs }
       if (isReported) log.warn({}, 'Redis connection restored')
       isReported = false
@@ -115,7 +139,12 @@ function followProcess(redis: StateRedis, { prefix, log, timer }: Required<Pick<
   }
 }
 
-const formatEntry = (state: AccountState): string => `${state.version}|${JSON.stringify(state)}`
+const formatEntry = (state: AccountState, mark: string): string => `${state.version}${mark}|${JSON.stringify(state)}`
+
+/** Null: there is no entry with this mark. */
+function withMark(mark: string, entry: string | null): string | null {
+  return entry?.startsWith(`${mark}|`, entry.indexOf('|') - mark.length) ? entry : null
+}
 
 /** Most reads give the same text again. The states are frozen. */
 function createEntryParser(max: number): (userId: string, entry: string | null) => AccountState | undefined {

@@ -84,8 +84,8 @@ export const variables = {
     return list.refine((origins) => origins.every(isOrigin), { error }).default([])
   },
   redisUrl: () => {
-    const what = 'a URL such as redis://host:6379, rediss://host:6379 or redis+sentinel://host:26379/primary'
-    const form = /^(rediss?:\/\/[^,]+|rediss?\+sentinel:\/\/[^/]+\/[^/]+)$/
+    const what = 'a URL such as redis://host:6379, redis+sentinel://host:26379/primary or redis+cluster://host:6379'
+    const form = /^(rediss?:\/\/[^,]+|rediss?\+sentinel:\/\/[^/]+\/[^/]+|rediss?\+cluster:\/\/[^/]+)$/
     return z.string({ error: required(what) }).refine((text) => form.test(text), { error: `must be ${what}` })
   },
   pem: () => matching(/^-----BEGIN [A-Z ]+-----\r?\n/m, 'must be PEM, which has a line -----BEGIN').optional(),

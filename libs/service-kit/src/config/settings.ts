@@ -87,7 +87,7 @@ export function natsAddress({ NATS_URL: url, NATS_CA: ca, NATS_CERT: cert, NATS_
 /** Throws ConfigurationError. Contract: 8, TLS. */
 export function redisAddress(given: GivenRedis): ServerAddress {
   const { REDIS_URL: url, REDIS_CA: ca, REDIS_CERT: cert, REDIS_KEY: key } = given
-  const fault = url.startsWith('rediss') ? undefined : 'REDIS_URL: must begin with rediss:// or rediss+sentinel://'
+  const fault = url.startsWith('rediss') ? undefined : 'REDIS_URL: must begin with rediss'
   return serverAddress(url, { ca, cert, key }, fault)
 }
 

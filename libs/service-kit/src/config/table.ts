@@ -112,7 +112,7 @@ export const settings = {
     REDIS_URL: setting(cached, variables.redisUrl(), {
       ...ofCluster,
       meaning: 'Redis URL, for account states and rate limits',
-      note: 'Examples: redis://:password@redis:6379, rediss://, redis+sentinel://:password@one:26379,two:26379/<name of the primary>',
+      note: 'Examples: redis://:password@redis:6379, rediss://, redis+cluster://:password@one:6379,two:6379, redis+sentinel://:password@one:26379,two:26379/<name of the primary>',
     }),
     REDIS_CA: pem(cached, "CA certificate for Redis and its Sentinels (PEM; default: the system's)"),
     REDIS_CERT: pem(cached, 'Client certificate for Redis and its Sentinels (PEM)'),

@@ -1,0 +1,4 @@
+declare module 'cluster-key-slot' {
+  /** CRC16 of the hash tag, or of the whole key. Redis cluster specification. */
+  export default function slotOf(key: string): number
+}
