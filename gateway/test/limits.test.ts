@@ -200,7 +200,7 @@ describe('Limits', () => {
     const first = limitsOf(await ask(one))
     const second = limitsOf(await ask(two))
     expect([first[1], second[1]]).to.deep.equal(['2', '1'])
-    const countedLocally = 'gatehouse_gateway_limits_counted_locally_total{limit="deletion"}'
+    const countedLocally = 'gatehouse_gateway_limits_counted_locally_total{limit="deleteSelf"}'
     expect(await one.metric(countedLocally)).to.equal(0)
 
     await redis.kill()

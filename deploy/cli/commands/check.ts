@@ -3,7 +3,7 @@ import { connect } from 'node:tls'
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { connectNats } from '@gatehouse/bus'
-import { connectRedisCache } from '@gatehouse/auth'
+import { connectRedisCache, openRedisClient, type RedisAddress } from '@gatehouse/auth'
 import { endpoints } from '@gatehouse/contracts'
 import { databaseTime, explainServerFault, requireKnownSchema, takesWrites } from '@gatehouse/database'
 import { systemRandom } from '@gatehouse/runtime'
@@ -68,14 +68,40 @@ async function checkAll({ environment, now }: Invocation): Promise<Finding[]> {
     }),
     await optional('cache (Redis)', urls.redis, async (url, log) => {
       const given = { REDIS_URL: url, ...readVariables(environment, kindsOf('REDIS_CA', 'REDIS_CERT', 'REDIS_KEY')) }
-      await using cache = await connectRedisCache({ ...redisAddress(given), random: systemRandom, log })
-      return await answers(() => cache.ready())
+      return await checkRedis(redisAddress(given), log)
     }),
     await checkUploads(environment, instance),
     await optional('certificate', origin.startsWith('https:') ? origin : '', (https) => checkCertificate(https, now)),
     await optional('public address', origin, (url) => checkOrigin(url, own.instanceId)),
     await checkForwarded(origin),
   ]
+}
+
+/** Of a cluster: every primary answers, and every slot has one. */
+async function checkRedis(address: RedisAddress, log: Log): Promise<string> {
+  await using cache = await connectRedisCache({ ...address, random: systemRandom, log })
+  const answer = await answers(() => cache.ready())
+  const client = await openRedisClient(address)
+  client.on('error', (err: Error) => log.warn({ err }))
+  try {
+    await answers(() => client.status === 'ready')
+    const primaries = 'nodes' in client ? client.nodes('master') : [client]
+    const faults = await Promise.all(primaries.map(async (primary) => findMemoryFault(await primary.info('memory'))))
+    const fault = faults.find((one) => one !== undefined)
+    if (fault) throw new Error(fault)
+    return 'nodes' in client ? `${answer}, ${primaries.length} primaries have all slots` : answer
+  } finally {
+    client.disconnect()
+  }
+}
+
+/** Without a memory limit, no policy applies. `volatile-ttl` evicts account states first, which live the shortest. */
+function findMemoryFault(info: string): string | undefined {
+  const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1]
+  const isLimited = /^maxmemory:[1-9]/m.test(info)
+  if (!isLimited || policy === undefined || policy === 'volatile-ttl') return undefined
+  const effect = policy === 'noeviction' ? 'rejects writes when memory is full' : 'may evict rate limits early'
+  return `maxmemory-policy ${policy} ${effect}: set volatile-ttl`
 }
 
 /** The running instance knows its own addresses, whatever this environment says. */

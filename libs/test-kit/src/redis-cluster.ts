@@ -29,7 +29,7 @@ export async function startRedisCluster({
     const server = opening.use(await startRedis({ config: `${cluster}repl-diskless-sync-delay 0\n${config}` }))
     const redis = opening.adopt(new Redis({ port: server.port, password }), (connection) => connection.disconnect())
     redis.on('error', () => undefined)
-    return { server, redis, id: String(await redis.cluster('MYID')) }
+    return { server, redis, id: await redis.cluster('MYID') }
   }
   const openAll = (size: number) => Promise.all(Array.from({ length: size }, open))
   const [primaries, replicas] = [await openAll(count), await openAll(replicated ? count : 0)]
@@ -46,7 +46,7 @@ export async function startRedisCluster({
   const moveSlot: RedisCluster['moveSlot'] = async (slot, from, to) => {
     await to.redis.cluster('SETSLOT', slot, 'IMPORTING', from.id)
     await from.redis.cluster('SETSLOT', slot, 'MIGRATING', to.id)
-    const keys = (await from.redis.cluster('GETKEYSINSLOT', slot, 1_000)) as string[]
+    const keys = await from.redis.cluster('GETKEYSINSLOT', slot, 1_000)
     if (keys.length > 0)
       await from.redis.call('MIGRATE', '127.0.0.1', to.server.port, '', 0, 5_000, ...auth, 'KEYS', ...keys)
     for (const { redis } of [to, ...primaries.filter((node) => node !== to)]) {
@@ -68,7 +68,7 @@ async function meet(nodes: readonly ClusterNode[]): Promise<void> {
   const known = new RegExp(`cluster_known_nodes:${nodes.length}\\r`)
   const everyoneKnows = async () => {
     const infos = await Promise.all(nodes.map(({ redis }) => redis.cluster('INFO')))
-    return infos.every((info) => known.test(String(info)))
+    return infos.every((info) => known.test(info))
   }
   await eventually('the servers know one another', everyoneKnows, formingMs)
 }
@@ -76,7 +76,7 @@ async function meet(nodes: readonly ClusterNode[]): Promise<void> {
 /** All slots are served, and each primary has sent its replica what it has. */
 async function hasFormed(nodes: readonly ClusterNode[], primaries: readonly ClusterNode[]): Promise<boolean> {
   const states = await Promise.all(nodes.map(({ redis }) => redis.cluster('INFO')))
-  if (!states.every((info) => String(info).includes('cluster_state:ok'))) return false
+  if (!states.every((info) => info.includes('cluster_state:ok'))) return false
   if (nodes.length === primaries.length) return true
   const replications = await Promise.all(primaries.map(({ redis }) => redis.info('replication')))
   return replications.every((info) => /slave0:.*state=online/.test(info))

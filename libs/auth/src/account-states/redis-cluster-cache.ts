@@ -111,7 +111,7 @@ async function askPrimaries(redis: Redis, timer: Timer): Promise<string[]> {
     () => new RedisTimeout('no answer in time'),
     timer,
   )
-  if (!/cluster_state:ok/.test(String(info))) throw new Error('the state of the Redis cluster is fail')
+  if (!/cluster_state:ok/.test(info)) throw new Error('the state of the Redis cluster is fail')
   const primaries = Array.from({ length: slotCount }, () => '')
   for (const [first, last, primary] of ranges) {
     const [host, port] = primary ?? []
