@@ -210,7 +210,7 @@ describe('Limits', () => {
     expect(await one.metric(countedLocally)).to.equal(3)
   })
 
-  /** Contract: 8, redis+cluster. */
+  /** Contract: 8, Several Redis servers. */
   it('are shared by all gateways of a Redis cluster, whichever primary counts them', async () => {
     await using cluster = await startRedisCluster({ primaries: 2, replicated: false })
     await using one = await startHarness({ config: { ...loopback, redis: { url: cluster.url } } })

@@ -10,7 +10,7 @@ import { startRevocationLoad, stateOf } from './revocation-load.ts'
 const password = 'a:p@ss/word'
 const secret = `requirepass "${password}"\nmasterauth "${password}"\n`
 
-/** Contract: 8, redis+cluster. */
+/** Contract: 8, Several Redis servers. */
 describe('Redis as a cluster', () => {
   const { log } = capturedLog()
   let resources: AsyncDisposableStack
