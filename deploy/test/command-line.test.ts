@@ -5,7 +5,15 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { callerHeader, callerKeyLines, createCallerVerifier, createReceiptKeys, signReceipt } from '@gatehouse/auth'
-import { appCode, createDataFolder, documentedCommand, freePort, removeFolder } from '@gatehouse/test-kit'
+import {
+  appCode,
+  createDataFolder,
+  documentedCommand,
+  eventually,
+  freePort,
+  removeFolder,
+  startNatsCluster,
+} from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { findRunningInstance } from '../calls/operator-calls.ts'
 import { postJson, readCommand, startInstance, startProgram } from './program.ts'
@@ -339,6 +347,22 @@ describe('the command line of a distributed instance', () => {
       .to.match(/FAIL\s+bus \(NATS\)\s+does not answer \(.*REFUSED.*\)/)
       .and.match(/FAIL\s+cache \(Redis\)\s+does not answer \(.*ECONNREFUSED.*\)/)
   })
+
+  /** Contract: 8, NATS of three nodes. */
+  it('names the streams of a NATS cluster that lack a node', async () => {
+    await using nats = await startNatsCluster()
+    const nowhere = `http://127.0.0.1:${await freePort()}`
+    const addresses = { IDENTITY_URL: nowhere, PUBLIC_ORIGIN: nowhere, NATS_URL: nats.url }
+    const shows = (line: RegExp) =>
+      eventually(String(line), async () => line.test((await runArguments(['check'], addresses)).output), 60_000)
+
+    await shows(/ok\s+bus \(NATS\)\s+answers/)
+    const lost = ((await nats.leaderOf('gatehouse-events')) + 1) % nats.nodes.length
+    await nats.nodes[lost]!.kill()
+    await shows(new RegExp(`FAIL\\s+bus \\(NATS\\)\\s+gatehouse-events is .+ on node-${lost}`))
+    await nats.nodes[lost]!.start()
+    await shows(/ok\s+bus \(NATS\)\s+answers/)
+  }).timeout(180_000)
 })
 
 /** Contract: 7, Receipts. */

@@ -64,7 +64,10 @@ async function checkAll({ environment, now }: Invocation): Promise<Finding[]> {
     await optional('bus (NATS)', urls.nats, async (url, log) => {
       const tls = readVariables(environment, kindsOf('NATS_CA', 'NATS_CERT', 'NATS_KEY'))
       await using bus = await connectNats({ ...natsAddress({ NATS_URL: url, ...tls }), name: 'check', log })
-      return await answers(() => bus.ready())
+      const answer = await answers(() => bus.ready())
+      const faults = await bus.listStreamFaults()
+      if (faults.length > 0) throw new Error(faults.join('; '))
+      return answer
     }),
     await optional('cache (Redis)', urls.redis, async (url, log) => {
       const given = { REDIS_URL: url, ...readVariables(environment, kindsOf('REDIS_CA', 'REDIS_CERT', 'REDIS_KEY')) }

@@ -47,6 +47,8 @@ export type Bus = AsyncDisposable & {
     handler: (payload: z.output<Q>, context: Context) => Promise<z.input<A>>,
   ): Promise<Subscription>
   ready(): boolean
+  /** What the streams of a cluster lack: a leader, replicas, nodes that hold them. Rejects with `BusUnavailable`. Contract: 8. */
+  listStreamFaults(): Promise<string[]>
   readonly plain?: PlainSubjects
 }
 

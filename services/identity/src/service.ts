@@ -95,8 +95,8 @@ async function openUpstreams({ bus, metrics, log }: Resources, file?: string) {
   return { ...upstreams, [Symbol.dispose]: () => watch[Symbol.dispose]() }
 }
 
-/** NaN: unknown while the database is away. Contract: 7, Deletion orders; 5, Deletions at further services. */
-function measureBacklogs({ metrics, orm, clock, relay }: Deps): void {
+/** NaN: unknown while the database or the folder is away. Contract: 7, Deletion orders; 5, Deletions at further services. */
+function measureBacklogs({ metrics, orm, clock, relay, config, freeDiskBytes }: Deps): void {
   const gauge = (name: string, meaning: string, count: () => Promise<number>) =>
     metrics.gauge(name, meaning, () => count().catch(() => Number.NaN))
   const ages = 'Age of the oldest event that waits to be published'
@@ -105,4 +105,6 @@ function measureBacklogs({ metrics, orm, clock, relay }: Deps): void {
   gauge('gatehouse_deletion_orders_overdue', orders, () => orm.em.fork().count(DeletionOrder, { state: 'overdue' }))
   const deletions = 'Deletions that a further service has not done for a day'
   gauge('gatehouse_upstream_deletions_overdue', deletions, () => countOverdueDeletions({ orm, clock }))
+  const free = 'Free bytes where uploads are received'
+  gauge('gatehouse_upload_disk_free_bytes', free, () => freeDiskBytes(config.uploadDir))
 }

@@ -54,9 +54,10 @@ describe('while the address of PostgreSQL leads to a standby', function () {
     expect(overTheBus).to.have.nested.include({ 'refusal.status': 503, 'refusal.headers.Retry-After': '1' })
     expect([status, dependencies]).to.deep.equal([
       200,
-      { postgres: true, postgres_writes: false, hashing: true, nats: true, redis: true },
+      { postgres: true, postgres_writes: false, hashing: true, nats: true, nats_streams: true, redis: true },
     ])
     expect(metrics).to.include('gatehouse_dependency_up{dependency="postgres_writes"} 0')
+    expect(metrics).to.match(/^gatehouse_database_faults_total\{fault="readOnly"\} [1-9]/m)
   })
 
   /** Contract: 8, PostgreSQL. */

@@ -235,6 +235,8 @@ describe('uploads', () => {
       expect([enough.status, tooLittle.status]).to.deep.equal([201, 503])
       expect(tooLittle.headers.get('retry-after')).to.equal('60')
       expect(await freeDiskBytes(identity.config.uploadDir)).to.be.greaterThan(0)
+      const metrics = await (await fetch(`${identity.url}/metrics`)).text()
+      expect(metrics).to.match(/^gatehouse_upload_disk_free_bytes [1-9]/m)
     })
 
     it('refuses a picture that takes too much memory with 400, and one that takes too long with 503', async () => {

@@ -93,6 +93,7 @@ export function createLocalBus({ log }: { log: BusLog }): Bus {
       }
     },
     ready: () => open,
+    listStreamFaults: async () => [],
     async [Symbol.asyncDispose]() {
       if (!open) return
       open = false

@@ -4,7 +4,7 @@ import { createSequence, messageHandlers, readReply, writeReply, type MessageHan
 import { publishTimeoutMs } from '../policy.ts'
 import { openConnection, type Connection, type ConnectionOptions } from './connection.ts'
 import { consumeDurably, consumeInOrder } from './consumers.ts'
-import { openStreams, type EventStream, type Streams } from './event-stream.ts'
+import { listFaultsOf, openStreams, type EventStream, type Streams } from './event-stream.ts'
 import { readContext, readEventMessage, writeHeaders } from './message.ts'
 import { deleteConsumers, keepConsumers } from './pulled-consumers.ts'
 
@@ -94,6 +94,7 @@ function natsBus(connection: Connection, streams: Streams, prefix: string): Bus 
       return track(connection.listen(`${prefix}.${call.subject}`, respond, 'responders'))
     },
     ready: () => connection.isUp(),
+    listStreamFaults: async () => (await Promise.all(streams.all.map(listFaultsOf))).flat(),
     plain: {
       prefix,
       async request(subject, message, { timeoutMs }) {

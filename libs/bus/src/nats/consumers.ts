@@ -4,7 +4,8 @@ import type { ConsumerConfig, ConsumerMessages, JetStreamManager, JsMsg, StreamI
 import type { Subscription } from '../bus.ts'
 import { createSequence, type MessageHandler } from '../messages.ts'
 import * as policy from '../policy.ts'
-import { keepCreated, type Creation, type EventStream, type Place } from './event-stream.ts'
+import type { EventStream, Place } from './event-stream.ts'
+import { keepCreated, type Creation } from './keep-created.ts'
 import { readEventMessage } from './message.ts'
 
 type Consumer = {

@@ -1,18 +1,10 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import type { EventDefinition } from '@gatehouse/contracts'
-import { backoffMs } from '@gatehouse/runtime'
 import { DiscardPolicy, NatsError, RetentionPolicy, StorageType, nanos } from 'nats'
-import type { NatsConnection, StreamConfig, StreamInfo } from 'nats'
+import type { JetStreamManager, NatsConnection, StreamConfig } from 'nats'
 import { BusUnavailable } from '../bus.ts'
-import {
-  clusterReplicas,
-  completeAgainMs,
-  duplicateWindowMs,
-  maxAgeMs,
-  recreateBackoff,
-  streamBytes,
-} from '../policy.ts'
+import { clusterReplicas, completeAgainMs, duplicateWindowMs, maxAgeMs, streamBytes } from '../policy.ts'
 import type { Client, Connection } from './connection.ts'
+import { keepCreated } from './keep-created.ts'
 
 export type EventStream = Awaited<ReturnType<typeof openStream>>
 export type Streams = Awaited<ReturnType<typeof openStreams>>
@@ -50,106 +42,74 @@ const hasCode = (error: unknown, ...codes: number[]) =>
 
 const replicasFor = ({ info }: NatsConnection): number => (info?.cluster === undefined ? 1 : clusterReplicas)
 
-async function openStream(connection: Connection, name: string, limits: Partial<StreamConfig>) {
-  const kind = { storage: StorageType.File, retention: RetentionPolicy.Limits, discard: DiscardPolicy.Old }
-  const config = { name, ...kind, duplicate_window: nanos(duplicateWindowMs), ...limits }
-  let mayComplete = true
+type Limits = Pick<StreamConfig, 'subjects' | 'max_bytes' | 'max_age'> & Partial<StreamConfig>
 
-  async function add({ jsm }: Client, num_replicas: number): Promise<StreamInfo> {
-    try {
-      return await jsm.streams.add({ ...config, num_replicas })
-    } catch (error) {
-      if (num_replicas > 1 && hasCode(error, ...tooFewNodes))
-        return await jsm.streams.add({ ...config, num_replicas: 1 })
-      throw error
-    }
-  }
-
-  async function ensure(client: Client): Promise<StreamInfo> {
-    const { jsm, nc } = client
-    const replicas = replicasFor(nc)
-    try {
-      return await add(client, replicas)
-    } catch (error) {
-      if (!hasCode(error, nameInUse)) throw error
-    }
-    // Another release or an operator may have configured it. That stays, but for what it must have.
-    const info = await jsm.streams.info(name)
-    const missing = {
-      ...(info.config.max_bytes < 0 && { max_bytes: limits.max_bytes ?? -1 }),
-      ...(info.config.num_replicas < replicas && { num_replicas: replicas }),
-    }
-    if (!mayComplete || Object.keys(missing).length === 0) return info
-    try {
-      return await jsm.streams.update(name, missing)
-    } catch (error) {
-      // Only identity may.
-      mayComplete = hasCode(error, ...tooFewNodes)
-      return info
-    }
-  }
-
-  // A server that lost its store would refuse events until the next start.
+/** Creates the stream again where a server lost its store, which would else refuse events until the next start. */
+async function openStream(connection: Connection, name: string, limits: Limits) {
+  const ensure = ({ jsm, nc }: Client) => createStream(jsm, { name, ...limits, num_replicas: replicasFor(nc) })
+  const complete = completeStream(connection, name, limits)
   await keepCreated(connection, async ({ client, again }) => {
     const { config } = await ensure(client)
-    // A cluster that starts does not know all of its nodes.
-    if (mayComplete && config.num_replicas < replicasFor(client.nc)) again(completeAgainMs)
+    // Nobody waits: a node that is away may take seconds.
+    void complete(config).then((isComplete) => isComplete || again(completeAgainMs))
   })
   return { connection, name, ensure }
 }
 
-/** Nobody responds where JetStream is missing. While a cluster has lost most of its nodes, nobody does either. */
-const isCluster = (connection: Connection): Promise<boolean> =>
-  connection.whenConnected(async ({ nc }) => nc.info?.cluster !== undefined).catch(() => true)
-
-export type Creation = { client: Client; isFirst: boolean; isCurrent(): boolean; again(afterMs: number): void }
-
-/** Creates at once and after each connection, until it succeeds. Throws only when the server refuses the first creation. */
-export async function keepCreated(connection: Connection, create: (creation: Creation) => Promise<unknown>) {
-  const { log } = connection
-  let generation = 0
-  let stopped = false
-  let timer: NodeJS.Timeout | undefined
-
-  const attempt = (own: number) =>
-    connection.whenConnected((client) =>
-      create({ client, isFirst: own === 0, isCurrent: () => own === generation, again }),
-    )
-
-  async function createUntilDone() {
-    if (stopped) return
-    clearTimeout(timer)
-    const own = ++generation
-    for (let failures = 0; own === generation && connection.isUp(); failures += 1) {
-      try {
-        return void (await attempt(own))
-      } catch (err) {
-        if (own === generation && connection.isUp()) log.warn({ err }, 'NATS consumer or stream not recreated yet')
-        await pause(backoffMs(failures, recreateBackoff))
-      }
-    }
-  }
-
-  function again(afterMs: number) {
-    clearTimeout(timer)
-    timer = setTimeout(() => void createUntilDone(), afterMs).unref()
-  }
-
-  const unsubscribe = connection.onReconnect(() => void createUntilDone())
-  const stop = () => {
-    unsubscribe()
-    clearTimeout(timer)
-    stopped = true
-    generation += 1
-  }
+/** An existing stream stays as another release or an operator has configured it. */
+async function createStream(jsm: JetStreamManager, own: Limits & { name: string; num_replicas: number }) {
+  const kind = { storage: StorageType.File, retention: RetentionPolicy.Limits, discard: DiscardPolicy.Old }
+  const config = { ...kind, duplicate_window: nanos(duplicateWindowMs), ...own }
   try {
-    await attempt(generation)
+    return await jsm.streams.add(config)
   } catch (error) {
-    if (!(error instanceof BusUnavailable) || (error.reason === 'no-responders' && !(await isCluster(connection)))) {
-      stop()
-      throw error
-    }
-    void createUntilDone()
+    if (hasCode(error, nameInUse)) return await jsm.streams.info(own.name)
+    if (hasCode(error, ...tooFewNodes)) return await jsm.streams.add({ ...config, num_replicas: 1 })
+    throw error
   }
-  return { stop }
 }
+
+/** What it returns gives an existing stream what it must have. False: it has to be repeated. */
+function completeStream(connection: Connection, name: string, { max_bytes }: Limits) {
+  let mayUpdate = true
+  return async (config: StreamConfig): Promise<boolean> => {
+    const update = async ({ jsm, nc }: Client) => {
+      const num_replicas = replicasFor(nc)
+      const missing = {
+        ...(config.max_bytes < 0 && { max_bytes }),
+        ...(config.num_replicas < num_replicas && { num_replicas }),
+      }
+      if (mayUpdate && Object.keys(missing).length > 0) await jsm.streams.update(name, missing)
+    }
+    try {
+      await connection.whenConnected(update)
+    } catch (error) {
+      // A cluster that starts does not know all of its nodes.
+      if (error instanceof BusUnavailable || hasCode(error, ...tooFewNodes)) return false
+      // Only identity may.
+      mayUpdate = false
+    }
+    return true
+  }
+}
+
+/** What the stream lacks in a cluster, so that the loss of a node stops or has stopped it. Contract: 8, NATS of three nodes. */
+export async function listFaultsOf({ connection, name }: EventStream): Promise<string[]> {
+  try {
+    return await connection.whenConnected(async ({ jsm, nc }) => {
+      const { config, cluster } = await jsm.streams.info(name)
+      const wanted = replicasFor(nc)
+      if (wanted === 1) return []
+      // A node that lost the others answers too.
+      if (cluster?.leader === undefined) return [noLeader(name)]
+      if (config.num_replicas < wanted) return [`${name} has ${config.num_replicas} of ${wanted} replicas`]
+      const behind = cluster.replicas?.filter(({ offline, current }) => offline || !current) ?? []
+      return behind.map((node) => `${name} is ${node.offline ? 'offline' : 'not up to date'} on ${node.name}`)
+    })
+  } catch (error) {
+    if (error instanceof BusUnavailable && error.reason !== 'disconnected') return [noLeader(name)]
+    throw error
+  }
+}
+
+const noLeader = (name: string) => `${name} has no leader`

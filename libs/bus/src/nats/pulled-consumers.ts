@@ -3,7 +3,8 @@ import { NatsError, type JetStreamManager } from 'nats'
 import type { PulledConsumers, Subscription } from '../bus.ts'
 import { missedRenewals, renewConsumersMs } from '../policy.ts'
 import { durableConsumer, ensureConsumer } from './consumers.ts'
-import { keepCreated, type EventStream, type Streams } from './event-stream.ts'
+import type { EventStream, Streams } from './event-stream.ts'
+import { keepCreated } from './keep-created.ts'
 
 /** By name. `missed`: how often in a row each was found unchanged. */
 type Unwanted = Map<string, { description: string | undefined; missed: number }>

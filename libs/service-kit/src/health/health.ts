@@ -47,7 +47,10 @@ export function resourceReadiness({ orm, bus, accountStateCache }: Partial<Resou
     required: orm ? { postgres: async () => Boolean(await orm.em.fork().execute('select 1')) } : {},
     optional: {
       ...(orm && { postgres_writes: () => takesWrites(orm.em.fork()) }),
-      ...(bus && { nats: () => bus.ready() }),
+      ...(bus && {
+        nats: () => bus.ready(),
+        nats_streams: async () => (await bus.listStreamFaults()).length === 0,
+      }),
       ...(accountStateCache && { redis: () => accountStateCache.ready() }),
     },
   }

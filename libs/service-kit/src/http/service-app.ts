@@ -1,11 +1,12 @@
 import { channel } from 'node:diagnostics_channel'
 import { Socket } from 'node:net'
 import { createCallerVerifier, type CallerVerifier, type CallerKeys } from '@gatehouse/auth'
+import { DatabaseUnavailable } from '@gatehouse/database'
 import { refuse, runInSpan, toErrorResponse, type Tracing } from '@gatehouse/runtime'
 import Koa, { type Middleware } from 'koa'
 import type Router from '@koa/router'
 import { healthEndpoints, resourceReadiness, type Readiness, type Check } from '../health/health.ts'
-import { createRequestSampler, type Log } from '../log/log.ts'
+import { createRequestSampler } from '../log/log.ts'
 import { asRefusal } from './input.ts'
 import { acceptRequestId, requestIdHeader, requireCaller, sendRefusal, type AppState } from './request-state.ts'
 import type { Context, Resources } from '../resources/open-resources.ts'
@@ -72,13 +73,16 @@ function traceRequests({ service }: AppDeps, tracing: Tracing): Middleware<AppSt
 const answered = channel('gatehouse:refusal')
 
 /** Contract: 1. */
-export function handleErrors({ log }: { log: Log }): Middleware<AppState> {
+export function handleErrors({ log, metrics }: Pick<Context, 'log' | 'metrics'>): Middleware<AppState> {
+  const help = 'Requests that failed because PostgreSQL could not do its work'
+  const faults = metrics.counter('gatehouse_database_faults_total', help, ['fault'])
   return async (ctx, next) => {
     try {
       await next()
       if (ctx.status === 404 && ctx.body == null) throw refuse.not_found()
       if (ctx.status === 405 || ctx.status === 501) throw refuse.method_not_allowed()
     } catch (err) {
+      if (err instanceof DatabaseUnavailable) faults.inc({ fault: err.fault ?? 'other' })
       const { refusal, fault } = toErrorResponse(asRefusal(err))
       answered.publish({ route: `${ctx.method} ${String((ctx as Routed)._matchedRoute)}`, code: refusal.code })
       if (fault) log.error({ err, requestId: ctx.state.requestId, path: ctx.path }, 'request failed')
