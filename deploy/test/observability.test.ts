@@ -77,6 +77,16 @@ describe('the dashboard and the alert rules', () => {
     expect(expr).to.match(new RegExp(`up\\{job=~"gatehouse-\\.\\+"\\}\\)\\) < ${roles.length}$`))
   })
 
+  it('say of each dependency that is not down with its server what is wrong', () => {
+    const { expr } = alerts.find(({ alert }) => alert === 'GatehouseDependencyDown')!
+    const excepted = /dependency!~"([^"]+)"/.exec(expr)![1]!.split('|')
+    for (const dependency of excepted) {
+      const own = alerts.filter((other) => other.expr.includes(`dependency="${dependency}"`))
+      expect(own, dependency).to.have.length(1)
+    }
+    expect(excepted).to.deep.equal(['postgres_writes', 'nats_streams'])
+  })
+
   it('have one section of the runbook for each alert', () => {
     const sections = [...readText('docs/operate/runbook.md').matchAll(/^## (Gatehouse\w+)$/gm)].map(([, name]) => name)
     expect(sections).to.have.members(alerts.map(({ alert }) => alert))
