@@ -10,4 +10,5 @@ describe('A revoked token is rejected once the revocation was answered', functio
     faults: 11,
     changes: 60,
   })
+  testTokens({ seed: 20_261_128, replicas: { gateway: 2 }, workers: 2, faults: 4, changes: 12, natsNodes: 3 })
 })

@@ -1,27 +1,35 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { eventually, type NatsCluster } from '@gatehouse/test-kit'
 import type { Cluster } from '../../deploy/cluster/cluster.ts'
 
 type Pick = (below: number) => number
 
-type FaultTarget = { name: string; kill(): Promise<void>; start(): Promise<void>; pause(): void; resume(): void }
+type FaultTarget = {
+  name: string
+  kill(): Promise<void>
+  start(): Promise<void>
+  pause(): void | Promise<void>
+  resume(): void
+}
 
-/** `done` counts the faults by name. */
-type Options = { pick: Pick; done: Map<string, number>; stop: AbortSignal }
+/** `done` counts the faults by name. `nats` is that of `cluster` where it has several nodes. */
+type Options = { pick: Pick; done: Map<string, number>; stop: AbortSignal; nats?: NatsCluster | undefined }
 
 /**
  * Kills, freezes and restarts Redis, NATS, gateways, session gateways and identities one after the other until `stop`
  * aborts; all of them run again when it resolves.
  */
-export async function injectFaults(cluster: Cluster, { pick, done, stop }: Options): Promise<void> {
+export async function injectFaults(cluster: Cluster, { pick, done, stop, nats: nodes }: Options): Promise<void> {
   const count = (what: string): void => void done.set(what, (done.get(what) ?? 0) + 1)
   const processes = cluster.processes.filter(({ service }) => /gateway|identity/.test(service))
+  const redis = named('Redis', cluster.redis)
+  const nats = nodes ? leaderOf(nodes) : named('NATS', cluster.nats)
   const targets: FaultTarget[] = [
-    ...[0, 1, 2, 3].map(() => named('Redis', cluster.redis)),
-    ...[0, 1].map(() => named('NATS', cluster.nats)),
+    ...[redis, redis, redis, redis, nats, nats],
     ...processes.map((process) => named(process.service, process)),
   ]
-  // Redis and NATS first, so that a short run has them too.
-  const first = [named('Redis', cluster.redis), named('NATS', cluster.nats), named('Redis', cluster.redis)]
+  // So that a short run has them too.
+  const first = nodes ? [nats, redis, nats, nats] : [redis, nats, redis]
   while (!stop.aborted) {
     const target = first.shift() ?? targets[pick(targets.length)]!
     if (pick(2) === 0) {
@@ -31,7 +39,7 @@ export async function injectFaults(cluster: Cluster, { pick, done, stop }: Optio
       await target.start()
     } else {
       count(`${target.name} frozen`)
-      target.pause()
+      await target.pause()
       await pause(200 + pick(2_500))
       target.resume()
     }
@@ -46,6 +54,28 @@ function named(name: string, target: Omit<FaultTarget, 'name'>): FaultTarget {
     start: () => target.start(),
     pause: () => target.pause(),
     resume: () => target.resume(),
+  }
+}
+
+/** The node that leads the events at the time. One that was killed starts when another leads them. */
+function leaderOf({ nodes, leaderOf }: NatsCluster): FaultTarget {
+  const stream = 'gatehouse-events'
+  let index = 0
+  return {
+    name: 'leader of NATS',
+    async kill() {
+      index = await leaderOf(stream)
+      await nodes[index]!.kill()
+    },
+    async start() {
+      await eventually('another node leads', async () => (await leaderOf(stream)) !== index, 60_000)
+      await nodes[index]!.start()
+    },
+    async pause() {
+      index = await leaderOf(stream)
+      nodes[index]!.pause()
+    },
+    resume: () => nodes[index]!.resume(),
   }
 }
 

@@ -3,7 +3,8 @@ import { formatTokenRun, runTokenRevocations, type TokenSize } from './tokens.ts
 
 /** Registers the test of one run of this size. */
 export function testTokens(size: TokenSize): void {
-  it(`on every gateway and session gateway, while Redis, NATS and processes are killed and frozen (seed ${size.seed})`, async () => {
+  const nats = size.natsNodes === undefined ? 'NATS' : 'leaders of NATS'
+  it(`on every gateway and session gateway, while Redis, ${nats} and processes are killed and frozen (seed ${size.seed})`, async () => {
     const { run, control } = await runTokenRevocations(size)
 
     process.stdout.write(`${formatTokenRun(run, control).replaceAll(/^/gm, '      ')}\n`)

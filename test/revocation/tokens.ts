@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { eventually } from '@gatehouse/test-kit'
+import type { LocalServer } from '@gatehouse/local-servers'
+import { eventually, startNatsCluster } from '@gatehouse/test-kit'
 import pg from 'pg'
 import type { Cluster, Role } from '../../deploy/cluster/cluster.ts'
 import { startTestCluster } from '../../deploy/test/test-cluster.ts'
@@ -18,6 +19,8 @@ export type TokenSize = {
   /** The least numbers of both; what `TokenRun` counts is there at least once. */
   faults: number
   changes: number
+  /** By default one. The leader of several is what fails. */
+  natsNodes?: number
 }
 
 export type TokenRun = {
@@ -40,8 +43,10 @@ const controlChanges = 10
 
 /** Revokes tokens while Redis, NATS and processes are killed and frozen, and presents them to every process. Design: invariant 1. */
 export async function runTokenRevocations(size: TokenSize): Promise<{ run: TokenRun; control: Control }> {
-  const { seed, workers } = size
+  const { seed, workers, natsNodes } = size
+  await using nats = natsNodes === undefined ? undefined : await startNatsCluster(natsNodes)
   await using cluster = await startTestCluster({
+    servers: nats && { nats: Object.create(nats.nodes[0]!, { url: { value: nats.url } }) as LocalServer },
     replicas: size.replicas,
     environment: { TRUST_PROXY: 'loopback', LOG_LEVEL: 'warn' },
   })
@@ -61,7 +66,7 @@ export async function runTokenRevocations(size: TokenSize): Promise<{ run: Token
   const revoked: Account[] = []
   const stopping = new AbortController()
   const stop = stopping.signal
-  const faults = injectFaults(cluster, { pick: seededPick(seed), done: run.faults, stop })
+  const faults = injectFaults(cluster, { pick: seededPick(seed), done: run.faults, stop, nats })
   const work = Array.from({ length: workers }, (_, worker) =>
     revokeTokens({ cluster, admin, accounts, run, revoked, stop, pick: seededPick(seed + worker + 1) }),
   )
