@@ -46,7 +46,7 @@ export async function runTokenRevocations(size: TokenSize): Promise<{ run: Token
   const { seed, workers, natsNodes } = size
   await using nats = natsNodes === undefined ? undefined : await startNatsCluster(natsNodes)
   await using cluster = await startTestCluster({
-    servers: nats && { nats: Object.create(nats.nodes[0]!, { url: { value: nats.url } }) as LocalServer },
+    servers: nats ? { nats: Object.create(nats.nodes[0]!, { url: { value: nats.url } }) as LocalServer } : {},
     replicas: size.replicas,
     environment: { TRUST_PROXY: 'loopback', LOG_LEVEL: 'warn' },
   })

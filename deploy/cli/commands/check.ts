@@ -8,6 +8,7 @@ import { endpoints } from '@gatehouse/contracts'
 import { databaseTime, explainServerFault, requireKnownSchema, takesWrites } from '@gatehouse/database'
 import { systemRandom } from '@gatehouse/runtime'
 import {
+  checkStreams,
   natsAddress,
   publicAddress,
   readVariables,
@@ -65,8 +66,7 @@ async function checkAll({ environment, now }: Invocation): Promise<Finding[]> {
       const tls = readVariables(environment, kindsOf('NATS_CA', 'NATS_CERT', 'NATS_KEY'))
       await using bus = await connectNats({ ...natsAddress({ NATS_URL: url, ...tls }), name: 'check', log })
       const answer = await answers(() => bus.ready())
-      const faults = await bus.listStreamFaults()
-      if (faults.length > 0) throw new Error(faults.join('; '))
+      await checkStreams(bus)
       return answer
     }),
     await optional('cache (Redis)', urls.redis, async (url, log) => {

@@ -1,3 +1,4 @@
+import type { Bus } from '@gatehouse/bus'
 import { takesWrites } from '@gatehouse/database'
 import { refuse, withTimeout } from '@gatehouse/runtime'
 import type { Middleware } from 'koa'
@@ -42,6 +43,13 @@ export function healthEndpoints(deps: { readiness: Readiness; metrics: Metrics; 
   }
 }
 
+/** True, or throws what the streams of a NATS cluster lack. Contract: 8, NATS of three nodes. */
+export async function checkStreams(bus: Bus): Promise<true> {
+  const faults = await bus.listStreamFaults()
+  if (faults.length > 0) throw new Error(faults.join('; '))
+  return true
+}
+
 export function resourceReadiness({ orm, bus, accountStateCache }: Partial<Resources>): Readiness {
   return {
     required: orm ? { postgres: async () => Boolean(await orm.em.fork().execute('select 1')) } : {},
@@ -49,7 +57,7 @@ export function resourceReadiness({ orm, bus, accountStateCache }: Partial<Resou
       ...(orm && { postgres_writes: () => takesWrites(orm.em.fork()) }),
       ...(bus && {
         nats: () => bus.ready(),
-        nats_streams: async () => (await bus.listStreamFaults()).length === 0,
+        nats_streams: () => checkStreams(bus),
       }),
       ...(accountStateCache && { redis: () => accountStateCache.ready() }),
     },
