@@ -1,0 +1,59 @@
+import type { MikroORM } from '@mikro-orm/postgresql'
+
+/** By SQLSTATE: the connection of the statement ends, or its disk is full. */
+export const writeFaults = ['57P01', '53100'] as const
+export type WriteFault = (typeof writeFaults)[number]
+
+export type FaultyWrites = {
+  /** `hasFailed`: statement number `count` of those that change rows, counted from 1, failed while `work` ran. */
+  failDuring<T>(
+    work: () => Promise<T>,
+    at: { count: number; fault: WriteFault },
+  ): Promise<{ value: T; hasFailed: boolean }>
+  /** What all tables hold: equal where nothing has changed. */
+  read(): Promise<Record<string, string>>
+}
+
+/** Every table gets a trigger that meets a fault before a chosen statement of any connection. `orm` is a superuser's. */
+export async function openFaultyWrites({ em }: Pick<MikroORM, 'em'>): Promise<FaultyWrites> {
+  const execute = <Row = object>(sql: string, parameters: unknown[] = []) => em.fork().execute<Row[]>(sql, parameters)
+  const listed = await execute<{ name: string }>(
+    `select tablename as name from pg_tables where schemaname = 'public' and tablename <> 'mikro_orm_migrations'`,
+  )
+  const tables = listed.map(({ name }) => name)
+  const triggers = tables.map(
+    (table) =>
+      `create trigger meet_fault before insert or update or delete on ${table} for each statement execute function meet_fault();`,
+  )
+  // A sequence counts on where a transaction is rolled back.
+  await execute(`create sequence statements_until_fault minvalue -1000 start 1;
+    create table write_fault (state text);
+    insert into write_fault values ('');
+    create function meet_fault() returns trigger language plpgsql security definer as $$
+    begin
+      if nextval('statements_until_fault') <> 0 then return null; end if;
+      if (select state from write_fault) <> '57P01' then raise exception using errcode = (select state from write_fault); end if;
+      perform pg_terminate_backend(pg_backend_pid());
+      return null;
+    end $$;
+    ${triggers.join('\n')}`)
+  const digests = tables.map(
+    (table) => `(select md5(coalesce(string_agg(t::text, '|' order by t::text), '')) from ${table} t) as ${table}`,
+  )
+  return {
+    async failDuring(work, { count, fault }) {
+      await execute('update write_fault set state = ?', [fault])
+      await execute(`select setval('statements_until_fault', ?)`, [-count])
+      const value = await work()
+      const [reached] = await execute<{ hasFailed: boolean }>(
+        `select last_value >= 0 as "hasFailed" from statements_until_fault`,
+      )
+      await execute(`select setval('statements_until_fault', 1)`)
+      return { value, hasFailed: reached?.hasFailed === true }
+    },
+    async read() {
+      const [row] = await execute<Record<string, string>>(`select ${digests.join(', ')}`)
+      return row ?? {}
+    },
+  }
+}
