@@ -194,7 +194,7 @@ function textOf(statement: unknown): string | undefined {
 }
 
 const unavailable = (cause: unknown, fault: ServerFault): DatabaseUnavailable =>
-  new DatabaseUnavailable(explainServerFault(fault), { cause, fault })
+  new DatabaseUnavailable(explainServerFault(fault, cause), { cause, fault })
 
 /** The ORM would wrap connection faults in its own exceptions. */
 export class GuardedDriver extends PostgreSqlDriver {

@@ -122,7 +122,7 @@ async function applyPending(orm: MikroORM, em: EntityManager): Promise<string[]>
     const applied = await orm.migrator.up({ transaction: em.getTransactionContext() as object })
     return applied.map(({ name }) => name)
   } catch (cause) {
-    if (cause instanceof DatabaseUnavailable) throw cause
+    if (cause instanceof DatabaseUnavailable && cause.fault !== 'denied') throw cause
     const [reason] = (cause as Error).message.split('\n').slice(-1)
     throw new DatabaseUnavailable(`DATABASE_URL: ${current} failed, nothing was changed: ${reason}`, { cause })
   }

@@ -1,8 +1,9 @@
 import { DatabaseError } from 'pg'
 
 /**
- * The SQLSTATEs by which PostgreSQL says that it cannot do the work now. Every other one is a fault of the statement:
- * 500, or a violated constraint that its caller turns into a refusal. Contract: 8, PostgreSQL.
+ * The SQLSTATEs by which PostgreSQL says that it cannot do the work now. Every other one is 500, or a violated constraint
+ * that its caller turns into a refusal: most are faults of the statement, 55006 (a database in use) among them. XX is a
+ * fault of PostgreSQL itself or of its data, which no repetition mends. Contract: 8, PostgreSQL.
  */
 const serverFaults = {
   /** Again later. 08: the connection broke. 57P: shutdown, crash, start, a dropped database. 25P: a limit of the server. */
@@ -15,6 +16,8 @@ const serverFaults = {
   readOnly: { states: /^25006$/, message: 'PostgreSQL is read-only (a standby, or default_transaction_read_only)' },
   /** Not now. 53: disk, memory or connections are used up. 58: the server cannot read or write its files. */
   exhausted: { states: /^(53...|58...)$/, message: 'PostgreSQL is out of disk, memory, connections or files' },
+  /** Not until an operator acts. 28: the login. 3D000: the database is gone. 42501: a grant is. */
+  denied: { states: /^(28...|3D000|42501)$/, message: 'PostgreSQL denies the login, the database or a grant' },
 } as const
 
 export type ServerFault = keyof typeof serverFaults
@@ -27,4 +30,8 @@ export function serverFaultOf(error: unknown): ServerFault | undefined {
   return state === undefined ? undefined : names.find((name) => serverFaults[name].states.test(state))
 }
 
-export const explainServerFault = (fault: ServerFault): string => serverFaults[fault].message
+/** With the words of PostgreSQL, which name what it denies, where the cause is given. */
+export function explainServerFault(fault: ServerFault, cause?: unknown): string {
+  const { message } = serverFaults[fault]
+  return fault === 'denied' && cause instanceof Error ? `${message}: ${cause.message}` : message
+}

@@ -14,8 +14,6 @@ import {
 } from '../src/index.ts'
 import { sessionTimeouts } from '../src/policy.ts'
 
-const permissionDenied = '42501'
-
 describe('The database roles of the services', () => {
   const resources = new AsyncDisposableStack()
   let database: Awaited<ReturnType<typeof openMigratedDatabase>>
@@ -37,7 +35,7 @@ describe('The database roles of the services', () => {
   const outcome = async (client: string, sql: string) =>
     await run(client, sql).then(
       () => 'allowed',
-      (error: { code?: string }) => (error.code === permissionDenied ? 'denied' : error),
+      (error: { fault?: string }) => (error.fault === 'denied' ? 'denied' : error),
     )
 
   it('read the columns of users that they need: only identity reads password hashes', async () => {
@@ -143,7 +141,7 @@ describe('Grants', () => {
       .fork()
       .execute('select secret from peers')
       .catch((error: unknown) => error)
-    expect(denied).to.have.property('code', permissionDenied)
+    expect(denied).to.have.property('fault', 'denied')
   })
 
   it('that a role lacks stop the start of its service with one line', async () => {

@@ -10,14 +10,14 @@ import { shortTransaction, transaction } from '../src/transaction.ts'
 /** Of PostgreSQL's appendix of error codes: those of a server that cannot do the work now. */
 const unavailable = [
   ...['08000', '08003', '08006', '08001', '08004', '08007', '08P01'],
-  ...['25006', '25P03', '25P04', '40001', '40P01'],
+  ...['25006', '25P03', '25P04', '28000', '28P01', '3D000', '40001', '40P01', '42501'],
   ...['53000', '53100', '53200', '53300', '53400', '55P03'],
   ...['57000', '57014', '57P01', '57P02', '57P03', '57P04', '57P05'],
   ...['58000', '58030', '58P01', '58P02', '58P03'],
 ]
 /** Neighbors of these among the faults of statements and data, and a damaged table, which no repetition mends. */
 const internal = [
-  ...['0A000', '22001', '23505', '25000', '25001', '25P01', '25P02', '26000', '40002', '42501', '42601', '42P01'],
+  ...['0A000', '22001', '23505', '25000', '25001', '25P01', '25P02', '26000', '3F000', '40002', '42601', '42P01'],
   ...['54000', '54001', '55000', '55006', 'P0001', 'XX000', 'XX001', 'XX002'],
 ]
 

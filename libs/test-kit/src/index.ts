@@ -1,5 +1,6 @@
 export { appCode } from './app-code.ts'
-export { freePort, removeFolder, startNats, startEphemeralPostgres, startRedis } from '@gatehouse/local-servers'
+export { copyPostgresData, startEphemeralPostgres, startPersistentPostgres } from '@gatehouse/local-servers'
+export { freePort, removeFolder, startNats, startRedis } from '@gatehouse/local-servers'
 export type { LocalServer } from '@gatehouse/local-servers'
 export { capturedLog } from './captured-log.ts'
 export { documentedCommand, documentedScript } from './documented.ts'

@@ -19,7 +19,7 @@ export function healthEndpoints(deps: { readiness: Readiness; metrics: Metrics; 
   const { required, optional = {} } = deps.readiness
   const all = { ...required, ...optional }
   for (const [dependency, check] of Object.entries(all)) {
-    const read = async () => Number(await passes(check))
+    const read = async () => Number((await findFault(check)) === null)
     deps.metrics.labeledGauge('gatehouse_dependency_up', 'Whether a dependency answers', { dependency }, read)
   }
   return async (ctx, next) => {
@@ -31,10 +31,10 @@ export function healthEndpoints(deps: { readiness: Readiness; metrics: Metrics; 
       ctx.body = { status: 'ok' }
     } else if (ctx.path === '/readyz') {
       const isVerbose = ctx.query['verbose'] !== undefined
-      const checks = await checkAll(isVerbose ? all : required)
-      const ready = !deps.draining() && Object.keys(required).every((name) => checks[name])
+      const found = await findFaults(isVerbose ? all : required)
+      const ready = !deps.draining() && Object.keys(required).every((name) => found[name] === null)
       ctx.status = ready ? 200 : 503
-      ctx.body = { ready, draining: deps.draining(), ...(isVerbose && { dependencies: checks }) }
+      ctx.body = { ready, draining: deps.draining(), ...(isVerbose && describe(found)) }
     } else {
       const { contentType, text } = await deps.metrics.render()
       ctx.set('Content-Type', contentType)
@@ -64,15 +64,33 @@ export function resourceReadiness({ orm, bus, accountStateCache }: Partial<Resou
   }
 }
 
-async function checkAll(named: Record<string, Check>): Promise<Record<string, boolean>> {
-  const checks = Object.entries(named).map(async ([name, check]) => [name, await passes(check)] as const)
+/** Null: it works. */
+type Fault = string | null
+
+/** `faults` says why a dependency does not work, where there is more to say than that. */
+function describe(found: Record<string, Fault>) {
+  const entries = Object.entries(found)
+  const dependencies = Object.fromEntries(entries.map(([name, fault]) => [name, fault === null]))
+  return { dependencies, faults: Object.fromEntries(entries.filter(([, fault]) => fault)) }
+}
+
+async function findFaults(named: Record<string, Check>): Promise<Record<string, Fault>> {
+  const checks = Object.entries(named).map(async ([name, check]) => [name, await findFault(check)] as const)
   return Object.fromEntries(await Promise.all(checks))
 }
 
-async function passes(check: Check): Promise<boolean> {
+/** Empty where the check only says no. */
+async function findFault(check: Check): Promise<Fault> {
   try {
-    return await withTimeout(check, checkMs, () => new Error('no answer in time'))
-  } catch {
-    return false
+    return (await withTimeout(check, checkMs, () => new Error('no answer in time'))) ? null : ''
+  } catch (error) {
+    return explain(error)
   }
+}
+
+/** With its causes, as the log has it. */
+function explain(error: unknown): string {
+  const messages: string[] = []
+  for (let each = error; each instanceof Error; each = each.cause) messages.push(each.message)
+  return messages.filter((message, index) => !messages[index - 1]?.endsWith(message)).join(': ')
 }
