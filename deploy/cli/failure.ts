@@ -1,4 +1,5 @@
 import { explainServerFault, serverFaultOf } from '@gatehouse/database'
+import { isDiskFull } from '@gatehouse/runtime'
 import { UploadStoreRefused, UploadStoreUnavailable } from '../../services/identity/src/uploads/upload-store.ts'
 
 export const exitCodes = {
@@ -38,13 +39,6 @@ export function cannotRead(what: string) {
   return (cause: unknown): never => {
     throw new CommandFailure('usage', `cannot read ${what}: ${(cause as Error).message}`, cause)
   }
-}
-
-/** The disk, a quota or a limit for files, here or at PostgreSQL. */
-export function isDiskFull(error: unknown): boolean {
-  const { code, message } = error as { code?: string; message: string }
-  // An error of another process comes as its message.
-  return ['ENOSPC', 'EDQUOT', 'EFBIG', '53100'].includes(code ?? /^[A-Z]+(?=: )/.exec(message)?.[0] ?? '')
 }
 
 /** Codes of the system, or the words of pg. */

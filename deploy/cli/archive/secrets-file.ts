@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, scryptSync } from 'node:crypto'
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { systemRandom } from '@gatehouse/runtime'
+import { isDiskFull, systemRandom } from '@gatehouse/runtime'
 import { z } from 'zod'
-import { cannotRead, CommandFailure, isDiskFull } from '../failure.ts'
+import { cannotRead, CommandFailure } from '../failure.ts'
 import { removeUnfinishedBeside, requireFilePath, unfinishedName } from '../unfinished.ts'
 
 const secret = z.string().min(32)

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { access, copyFile, lstat, open, readdir, rename, unlink } from 'node:fs/promises'
+import { access, copyFile, lstat, open, readdir, rename, rm, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isUploadName, tempUploadDir } from './upload-files.ts'
 import type { UploadStore } from './upload-store.ts'
@@ -30,9 +30,7 @@ export function createFileStore(folder: string): UploadStore {
         await rename(path, join(folder, name))
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error
-        const copy = join(tempUploadDir(folder), name)
-        await copyFile(path, copy)
-        await rename(copy, join(folder, name))
+        await copyWhole(path, { copy: join(tempUploadDir(folder), name), target: join(folder, name) })
       }
     },
     remove: async (name) => void (await unlessAbsent(unlink(join(folder, name)))),
@@ -42,6 +40,16 @@ export function createFileStore(folder: string): UploadStore {
         if (found) yield { name, ...found }
       }
     },
+  }
+}
+
+/** The name has all of the content or none, and a failure leaves no copy. */
+async function copyWhole(path: string, { copy, target }: { copy: string; target: string }): Promise<void> {
+  try {
+    await copyFile(path, copy)
+    await rename(copy, target)
+  } finally {
+    await rm(copy, { force: true })
   }
 }
 
