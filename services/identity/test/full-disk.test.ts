@@ -80,7 +80,7 @@ for (const kind of ['file', 's3'] as const) {
         const writeHalf = (fd: number, bytes: Buffer, ...[offset, length, , done]: [number, number, null, Written]) =>
           fs.write(fd, bytes, offset, Math.floor(length / 2), null, () => done(noSpace(code), 0, bytes))
         const half = (path: string, options: object): WriteStream =>
-          createWriteStream(path, { ...options, fs: { ...fs, write: writeHalf } as never })
+          createWriteStream(path, { ...options, fs: { ...fs, write: writeHalf } })
         await expectRefusals(replace(fs, { createWriteStream: half as typeof createWriteStream }))
         await expectRoom()
       }
