@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { MikroORM } from '@mikro-orm/postgresql'
 
 /** By SQLSTATE: the connection of the statement ends, or its disk is full. */
@@ -56,4 +57,25 @@ export async function openFaultyWrites({ em }: Pick<MikroORM, 'em'>): Promise<Fa
       return row ?? {}
     },
   }
+}
+
+/**
+ * Repeats `attempt`, which gives a status, with a fault at each statement in turn, until it is not 503. Gives the statuses.
+ * Throws where an attempt changed what `read` gives although it was 503, or was 503 without the fault.
+ */
+export async function interruptEach(
+  writes: FaultyWrites,
+  { attempt, read }: { attempt: () => Promise<number>; read: () => Promise<unknown> },
+): Promise<number[]> {
+  const before = await read()
+  const statuses: number[] = []
+  for (const fault of ['53100', ...Array<WriteFault>(500).fill('57P01')] as WriteFault[]) {
+    const count = Math.max(1, statuses.length)
+    const { value: status, hasFailed } = await writes.failDuring(attempt, { count, fault })
+    statuses.push(status)
+    if (status !== 503) return statuses
+    if (!hasFailed) throw new Error('it was 503 without the fault')
+    if (!isDeepStrictEqual(await read(), before)) throw new Error(`${fault} at statement ${count} left a half`)
+  }
+  throw new Error('it has no end')
 }

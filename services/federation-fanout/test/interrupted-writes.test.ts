@@ -1,0 +1,58 @@
+import { answered, interruptEach, openFaultyWrites, type FaultyWrites } from '@gatehouse/test-kit'
+import { expect } from 'chai'
+import { secretOfPeer, startFakePeer, type FakePeer } from './fake-peer.ts'
+import { startTestInstance, type TestInstance } from './harness.ts'
+
+/** Contract: 8, PostgreSQL. */
+describe('Where PostgreSQL ends a connection, or its disk is full, in the middle of', function () {
+  this.timeout(120_000)
+  let instance: TestInstance
+  let remote: FakePeer
+  let writes: FaultyWrites
+  before(async () => {
+    instance = await startTestInstance('a', { autoAccept: false })
+    writes = await openFaultyWrites(instance.deps.orm)
+  })
+  after(() => instance[Symbol.asyncDispose]())
+  beforeEach(async () => {
+    remote = await startFakePeer('b')
+    remote.secret = secretOfPeer
+    remote.now = () => instance.clock.now()
+  })
+  afterEach(() => remote[Symbol.asyncDispose]())
+
+  const offer = () => {
+    const body = { sourceOrigin: remote.origin, hmacSecret: secretOfPeer, instanceName: 'Fake' }
+    return instance.call('POST', '/api/federation/peer/accept', { body })
+  }
+  const idOf = async (list: 'approval-requests' | 'peers') => {
+    const { body } = await answered(instance.admin('GET', `/api/federation/${list}`))
+    const rows = (body['requests'] ?? body['peers']) as { id: string; origin: string }[]
+    return rows.find(({ origin }) => origin === remote.origin)!.id
+  }
+  const approve = (id: string) => instance.admin('POST', `/api/federation/approval-requests/${id}/approve`)
+
+  async function expectWhole(attempt: () => Promise<{ status: number }>): Promise<void> {
+    await instance.runDue()
+    const statuses = await interruptEach(writes, {
+      attempt: async () => (await attempt()).status,
+      read: () => writes.read(),
+    })
+    // The last is right, the first had a full disk, and at least one lost its connection.
+    expect(statuses.length).to.be.greaterThan(2)
+    expect(statuses.at(-1)).to.be.oneOf([200, 202, 204])
+  }
+
+  it('the approval of a peer, it is 503, nothing is half done, and the same succeeds right afterwards', async () => {
+    await answered(offer())
+    const id = await idOf('approval-requests')
+    await expectWhole(() => approve(id))
+  })
+
+  it('the end of a peering, it is 503, nothing is half done, and the same succeeds right afterwards', async () => {
+    await answered(offer())
+    await answered(approve(await idOf('approval-requests')))
+    const id = await idOf('peers')
+    await expectWhole(() => instance.admin('DELETE', `/api/federation/peers/${id}`))
+  })
+})
