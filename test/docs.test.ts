@@ -72,7 +72,7 @@ const run = {
 /** Scripts that run long or on something that is not here: their program and a test import the function that does the work. */
 const work: Record<string, string> = {
   example: 'startExample',
-  'test:faults': 'runFaults',
+  'test:faults': 'runLong',
   'test:revocation': 'runSocketRevocations',
   'test:upgrade': 'runUpgrade',
   'test:simulation': 'replay',

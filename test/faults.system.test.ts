@@ -1,8 +1,27 @@
+import { expect } from 'chai'
+import { formatAwayTimes } from './faults/away-times.ts'
 import { testFaults } from './faults/fault-tests.ts'
+import { runLong } from './faults/long-run.ts'
+import { formatRun } from './faults/report.ts'
 import { wholeSize } from './faults/run-faults.ts'
 
 describe('an instance under load, while its processes and servers are killed, frozen and partitioned', function () {
   this.timeout(280_000)
 
   testFaults(wholeSize)
+})
+
+describe('an instance with a standby of PostgreSQL, three nodes of NATS and a peer, under faults by a seed', function () {
+  this.timeout(400_000)
+
+  it('violates no invariant, and tells how long each fault kept writes, reads, sockets and events away', async () => {
+    const stop = new AbortController().signal
+    const run = await runLong({ hours: 0.01, seed: 1, redis: 'single', log: () => undefined, stop })
+    process.stdout.write(`${formatRun(run)}\n${formatAwayTimes(run.away)}\n`)
+
+    expect(run.history.breaches()).to.deep.equal([])
+    const all = [...run.away.values()].flat().flatMap((away) => Object.values(away))
+    expect(all).to.not.deep.equal([])
+    expect(Math.min(...all)).to.be.greaterThan(0)
+  })
 })

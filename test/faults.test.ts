@@ -5,7 +5,6 @@ describe('an instance under load, while Redis, identity, NATS and PostgreSQL are
 
   // faults.system.test.ts has all.
   testFaults({
-    rounds: 1,
     only: ['Redis killed', 'identity killed', 'NATS killed', 'PostgreSQL killed'],
     replicas: {},
     writers: 1,

@@ -7,7 +7,14 @@ import type { InstanceClient } from './instance-client.ts'
 /** A fault, and what a supervisor would do about it: restart what died, nothing else. */
 export type Fault = { name: string; inject(): Promise<void> }
 
-type FaultTargets = { cluster: Cluster; instance: InstanceClient; proxies: readonly TcpProxy[] }
+export type ServiceTargets = {
+  cluster: Pick<Cluster, 'processes'>
+  instance: InstanceClient
+  /** Between the servers and the first gateway and identity. */
+  proxies: readonly TcpProxy[]
+}
+
+type FaultTargets = ServiceTargets & { cluster: Cluster }
 
 const frozenMs = 2_500
 const partitionMs = 6_000
@@ -21,9 +28,8 @@ export function listFaults(targets: FaultTargets, only?: readonly string[]): Fau
   return only ? only.map((name) => all.find((fault) => fault.name === name)!) : all
 }
 
-function everyFault(scene: FaultTargets): Fault[] {
-  const { cluster, instance, proxies } = scene
-  const find = (role: Role): ClusterProcess => cluster.processes.filter(({ service }) => service === role).at(-1)!
+function everyFault({ cluster, instance, proxies }: FaultTargets): Fault[] {
+  const find = (role: Role): ClusterProcess => lastOf(cluster, role)
   return [
     killed('gateway', find('gateway')),
     killed('identity', find('identity')),
@@ -32,7 +38,7 @@ function everyFault(scene: FaultTargets): Fault[] {
     killed('invite', find('invite')),
     killed('federation-fanout', find('federation-fanout')),
     killed('NATS', cluster.nats),
-    { name: 'one gateway and one identity partitioned from NATS and Redis', inject: () => partition(proxies) },
+    partitioned(proxies),
     killed('PostgreSQL', cluster.postgres),
     frozen('Redis', cluster.redis),
     frozen('NATS', cluster.nats),
@@ -41,11 +47,35 @@ function everyFault(scene: FaultTargets): Fault[] {
     restarted('PostgreSQL', cluster.postgres),
     restarted('one gateway', find('gateway')),
     frozen('one identity', find('identity')),
-    { name: 'a flood of logins that fills the hashing queue', inject: () => floodLogins(instance) },
+    flooded(instance),
   ]
 }
 
-function killed(what: string, one: Pick<LocalServer, 'kill' | 'start'>): Fault {
+const replicated: readonly (readonly [what: string, role: Role])[] = [
+  ['one gateway', 'gateway'],
+  ['one identity', 'identity'],
+  ['one session gateway', 'session-gateway'],
+]
+
+/** Those of the processes of the instance; of those with two replicas the last one, which no proxy is in front of. */
+export function listServiceFaults({ cluster, instance, proxies }: ServiceTargets): Fault[] {
+  return [
+    ...replicated.flatMap(([what, role]) => {
+      const one = lastOf(cluster, role)
+      return [killed(what, one), frozen(what, one), restarted(what, one)]
+    }),
+    killed('invite', lastOf(cluster, 'invite')),
+    killed('federation-fanout', lastOf(cluster, 'federation-fanout')),
+    partitioned(proxies),
+    flooded(instance),
+  ]
+}
+
+function lastOf({ processes }: Pick<Cluster, 'processes'>, role: Role): ClusterProcess {
+  return processes.filter(({ service }) => service === role).at(-1)!
+}
+
+export function killed(what: string, one: Pick<LocalServer, 'kill' | 'start'>): Fault {
   return {
     name: `${what} killed`,
     async inject() {
@@ -56,7 +86,7 @@ function killed(what: string, one: Pick<LocalServer, 'kill' | 'start'>): Fault {
   }
 }
 
-function restarted(what: string, one: Pick<LocalServer, 'stop' | 'start'>): Fault {
+export function restarted(what: string, one: Pick<LocalServer, 'stop' | 'start'>): Fault {
   return {
     name: `${what} stopped and started`,
     async inject() {
@@ -66,7 +96,7 @@ function restarted(what: string, one: Pick<LocalServer, 'stop' | 'start'>): Faul
   }
 }
 
-function frozen(what: string, one: Pick<LocalServer, 'pause' | 'resume'>): Fault {
+export function frozen(what: string, one: Pick<LocalServer, 'pause' | 'resume'>): Fault {
   return {
     name: `${what} frozen for ${frozenMs} ms`,
     async inject() {
@@ -77,13 +107,22 @@ function frozen(what: string, one: Pick<LocalServer, 'pause' | 'resume'>): Fault
   }
 }
 
-async function partition(proxies: readonly TcpProxy[]): Promise<void> {
-  for (const proxy of proxies) proxy.partition()
-  await pause(partitionMs)
-  for (const proxy of proxies) proxy.heal()
+function partitioned(proxies: readonly TcpProxy[]): Fault {
+  return {
+    name: 'one gateway and one identity partitioned from NATS and Redis',
+    async inject() {
+      for (const proxy of proxies) proxy.partition()
+      await pause(partitionMs)
+      for (const proxy of proxies) proxy.heal()
+    },
+  }
 }
 
-async function floodLogins(instance: InstanceClient): Promise<void> {
+function flooded(instance: InstanceClient): Fault {
   const body = { username: 'unknown_user', password: 'an unknown password' }
-  await Promise.all(Array.from({ length: floodSize }, () => instance.call('POST', '/api/auth/login', { body })))
+  const logIn = () => instance.call('POST', '/api/auth/login', { body })
+  return {
+    name: 'a flood of logins that fills the hashing queue',
+    inject: async () => void (await Promise.all(Array.from({ length: floodSize }, logIn))),
+  }
 }

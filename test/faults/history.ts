@@ -6,7 +6,14 @@ export type History = {
   /** An invariant was violated; the run fails. */
   violation(what: string): void
   counts(): [what: string, times: number][]
+  /** Each one once, as it was first seen. */
   breaches(): readonly string[]
+}
+
+type Options = {
+  /** When, and during which fault. */
+  now?: () => string
+  log?: (line: string) => void
 }
 
 /** How often something must have been counted. */
@@ -14,14 +21,19 @@ export type Goals = Readonly<Record<string, number>>
 
 const goalsLimitMs = 60_000
 
-export function createHistory(): History {
+export function createHistory({ now, log }: Options = {}): History {
   const counts = new Map<string, number>()
-  const violations: string[] = []
+  const violations = new Map<string, string>()
   return {
     count: (what, by = 1) => void counts.set(what, (counts.get(what) ?? 0) + by),
-    violation: (what) => void violations.push(what),
+    violation(what) {
+      if (violations.has(what)) return
+      const line = now ? `${now()}: ${what}` : what
+      violations.set(what, line)
+      log?.(`VIOLATION ${line}`)
+    },
     counts: () => [...counts].sort(([a], [b]) => a.localeCompare(b)),
-    breaches: () => violations,
+    breaches: () => [...violations.values()],
   }
 }
 

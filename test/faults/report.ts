@@ -9,6 +9,6 @@ export function formatRun({ history, seconds }: FaultRun): string {
     `after ${seconds.toFixed(0)} s:`,
     ...counts.map(([what, times]) => `  ${what.padEnd(width)}  ${times}`),
     violations.length === 0 ? 'no invariant was violated' : `${violations.length} invariants were violated:`,
-    ...new Set(violations.map((violation) => `  ${violation}`)),
+    ...violations.map((violation) => `  ${violation}`),
   ].join('\n')
 }

@@ -6,11 +6,18 @@ import type { TestUser } from './users.ts'
 
 export type SocketClient = { person: TestUser; isReady(): boolean; stop(): void }
 
-const pingMs = 3_000
+/** By default at any gateway, with a ping every three seconds. */
+type Options = { gateway?: string; pingMs?: number; onMessage?: (type: string) => void }
+
 const silenceMs = 8_000
 
 /** Keeps one socket open, as a client does: it reconnects after each close, until it is stopped. */
-export function startSocketClient(instance: InstanceClient, history: History, person: TestUser): SocketClient {
+export function startSocketClient(
+  instance: InstanceClient,
+  history: History,
+  person: TestUser,
+  { gateway, pingMs = 3_000, onMessage = () => undefined }: Options = {},
+): SocketClient {
   const stopping = new AbortController()
   let ready = false
   let socket: WebSocket | undefined
@@ -24,7 +31,8 @@ export function startSocketClient(instance: InstanceClient, history: History, pe
   }
 
   async function connectOnce(): Promise<void> {
-    socket = new WebSocket(`${pick(instance.gateways).replace('http', 'ws')}/ws`, { handshakeTimeout: 5_000 })
+    const url = gateway ?? pick(instance.gateways)
+    socket = new WebSocket(`${url.replace('http', 'ws')}/ws`, { handshakeTimeout: 5_000 })
     const opened = socket
     opened.on('error', () => undefined)
     opened.once('open', () => opened.send(JSON.stringify({ type: 'auth', token: person.token })))
@@ -32,6 +40,7 @@ export function startSocketClient(instance: InstanceClient, history: History, pe
     opened.on('message', (data: Buffer) => {
       receivedAt = performance.now()
       const { type } = JSON.parse(data.toString()) as { type: string }
+      onMessage(type)
       if (type !== 'ready') return
       ready = true
       history.count('handshakes to ready')
@@ -39,7 +48,7 @@ export function startSocketClient(instance: InstanceClient, history: History, pe
     // A frozen gateway answers no ping: the client reconnects.
     const heartbeat = setInterval(() => {
       if (performance.now() - receivedAt > silenceMs) opened.terminate()
-      else if (opened.readyState === WebSocket.OPEN) opened.send(JSON.stringify({ type: 'ping' }))
+      else if (ready && opened.readyState === WebSocket.OPEN) opened.send(JSON.stringify({ type: 'ping' }))
     }, pingMs)
     await new Promise((resolve) => opened.once('close', resolve))
     clearInterval(heartbeat)

@@ -8,7 +8,7 @@ import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 export type NatsCluster = AsyncDisposable & {
   /** `node-0` and so on. */
   nodes: LocalServer[]
-  /** Of all nodes. */
+  /** Of all nodes. Clients learn no other address. */
   url: string
   /** Cuts two nodes off from each other, not from their clients, until disposal. */
   cut(one: number, another: number): Disposable
@@ -37,7 +37,8 @@ export async function startNatsCluster(size = 3): Promise<NatsCluster> {
   const start = (routePort: number, index: number) => {
     const routes = links[index]!.filter((_, target) => target !== index).map(({ url }) => url)
     // The advertised address leads nowhere, so that nodes reach each other through the links alone.
-    const cluster = `cluster { name: gatehouse, listen: "127.0.0.1:${routePort}", advertise: "127.0.0.1:1", routes: [${routes.join(', ')}] }`
+    const addresses = `listen: "127.0.0.1:${routePort}", advertise: "127.0.0.1:1", no_advertise: true`
+    const cluster = `cluster { name: gatehouse, ${addresses}, routes: [${routes.join(', ')}] }`
     return startNats({ config: `server_name: node-${index}\n${cluster}`, folder: folders[index]! })
   }
   const nodes = await Promise.all(routePorts.map(async (port, index) => opening.use(await start(port, index))))

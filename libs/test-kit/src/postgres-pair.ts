@@ -12,7 +12,9 @@ const settings = { fsync: 'off', dynamic_shared_memory_type: 'mmap', max_connect
 export type PostgresPair = AsyncDisposable & {
   primary: LocalServer
   standby: LocalServer
-  /** The standby takes over, with all that was committed. The primary comes back as its standby; its connections end. */
+  /** The one of both that takes writes: `primary` until the first failover. */
+  current(): LocalServer
+  /** The other one takes over, with all that was committed. The former one comes back as its standby; its connections end. */
   failOver(): Promise<void>
 }
 
@@ -32,15 +34,21 @@ export async function startPostgresPair(): Promise<PostgresPair> {
   await follow(folders.standby, primary)
   const standby = opening.use(await start(folders.standby))
   const open = opening.move()
+  let [current, other] = [
+    { server: primary, folder: folders.primary },
+    { server: standby, folder: folders.standby },
+  ]
   return {
     primary,
     standby,
+    current: () => current.server,
     async failOver() {
       // It sends everything before it ends.
-      await primary.stop()
-      await promote(standby)
-      await follow(folders.primary, standby)
-      await primary.start()
+      await current.server.stop()
+      await promote(other.server)
+      await follow(current.folder, other.server)
+      await current.server.start()
+      ;[current, other] = [other, current]
     },
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   }
