@@ -18,40 +18,9 @@ type Node = { redis: Redis; cache?: AccountStateCache }
  */
 export async function openClusterCache(cluster: RedisCluster, options: RedisCacheOptions): Promise<AccountStateCache> {
   const { log, timer = systemTimer } = options
-  const nodes = new Map<string, Node>()
-  /** The primary of each slot, as host and port. */
-  let primaries: readonly string[] = []
-  let isFailing = false
-
-  async function renew(): Promise<void> {
-    try {
-      const connections = [...nodes.values()].map(({ redis }) => redis)
-      primaries = await readPrimaries(cluster, connections, timer)
-      isFailing = false
-    } catch (err) {
-      if (!isFailing) log.warn({ err }, 'Redis cluster does not say which primary has which slots')
-      isFailing = true
-      return
-    }
-    const wanted = new Set(primaries.filter(Boolean))
-    const left = [...nodes.keys()].filter((address) => !wanted.has(address))
-    const missing = [...wanted].filter((address) => !nodes.has(address))
-    await Promise.all([...left.map(close), ...missing.map(open)])
-  }
-  async function open(address: string): Promise<void> {
-    const redis = defineScripts(cluster.open(parseAddress(address)))
-    const node: Node = { redis }
-    nodes.set(address, node)
-    node.cache = await openRedisCache(redis, { ...options, slotTag: () => findTag(primaries, address) })
-  }
-  async function close(address: string): Promise<void> {
-    const node = nodes.get(address)
-    nodes.delete(address)
-    await node?.cache?.[Symbol.asyncDispose]()
-  }
-  const addressOf = (userId: string): string => primaries[slotOf(userId)] ?? ''
+  const { caches, cacheAt, hasAllSlots, renew, closeAll } = followPrimaries(cluster, options)
   const cacheOf = (userId: string): AccountStateCache => {
-    const cache = nodes.get(addressOf(userId))?.cache
+    const cache = cacheAt(slotOf(userId))
     if (!cache) throw new CacheUnavailable('no connection to the primary of this slot')
     return cache
   }
@@ -66,19 +35,59 @@ export async function openClusterCache(cluster: RedisCluster, options: RedisCach
     put: async (state) => await cacheOf(state.userId).put(state),
     // Never undefined: a cache that differs in one primary may fill none.
     id: () =>
-      [...nodes.values()]
-        .flatMap(({ cache }) => cache?.id() ?? [])
+      caches()
+        .flatMap((cache) => cache.id() ?? [])
         .sort()
         .join(),
-    settlesInMs: (userId) => nodes.get(addressOf(userId))?.cache?.settlesInMs(userId) ?? cacheTimes.staleMs,
-    ready: () =>
-      !isFailing &&
-      primaries.length === slotCount &&
-      primaries.every((address) => nodes.get(address)?.cache?.ready() ?? false),
+    settlesInMs: (userId) => cacheAt(slotOf(userId))?.settlesInMs(userId) ?? cacheTimes.staleMs,
+    ready: () => hasAllSlots() && caches().every((cache) => cache.ready()),
     [Symbol.asyncDispose]: async () => {
       await renewal[Symbol.asyncDispose]()
-      await Promise.all([...nodes.keys()].map(close))
+      await closeAll()
     },
+  }
+}
+
+/** The primaries that the cluster names, each with a connection and a cache. `renew` reads them again, and never rejects. */
+function followPrimaries(cluster: RedisCluster, options: RedisCacheOptions) {
+  const { log, timer = systemTimer } = options
+  const nodes = new Map<string, Node>()
+  /** The primary of each slot, as host and port. Empty: none. */
+  let primaries: readonly string[] = []
+  let isFailing = false
+
+  async function open(address: string): Promise<void> {
+    const redis = defineScripts(cluster.open(parseAddress(address)))
+    const node: Node = { redis }
+    nodes.set(address, node)
+    node.cache = await openRedisCache(redis, { ...options, slotTag: () => findTag(primaries, address) })
+  }
+  async function close(address: string): Promise<void> {
+    const node = nodes.get(address)
+    nodes.delete(address)
+    await node?.cache?.[Symbol.asyncDispose]()
+  }
+  return {
+    renew: async (): Promise<void> => {
+      try {
+        const connections = [...nodes.values()].map(({ redis }) => redis)
+        primaries = await readPrimaries(cluster, connections, timer)
+        isFailing = false
+      } catch (err) {
+        if (!isFailing) log.warn({ err }, 'Redis cluster does not say which primary has which slots')
+        isFailing = true
+        return
+      }
+      const wanted = new Set(primaries.filter(Boolean))
+      const left = [...nodes.keys()].filter((address) => !wanted.has(address))
+      const missing = [...wanted].filter((address) => !nodes.has(address))
+      await Promise.all([...left.map(close), ...missing.map(open)])
+    },
+    caches: () => [...nodes.values()].flatMap(({ cache }) => cache ?? []),
+    cacheAt: (slot: number) => nodes.get(primaries[slot] ?? '')?.cache,
+    hasAllSlots: () =>
+      !isFailing && primaries.length === slotCount && primaries.every((address) => nodes.get(address)?.cache),
+    closeAll: async () => void (await Promise.all([...nodes.keys()].map(close))),
   }
 }
 
