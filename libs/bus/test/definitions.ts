@@ -8,6 +8,9 @@ export function counted() {
   return defineEvent({ name: 'Counted', subject, payload: z.object({ n: z.int() }) })
 }
 
+/** One of those that may end sessions: in the stream `gatehouse-events`. */
+export const decisive = () => ({ ...counted(), kept: 'events' as const })
+
 export function told() {
   const subject = `event.test.told_${randomUUID()}.v1` as const
   return defineBroadcast({ name: 'Told', subject, payload: z.object({ n: z.int() }) })
