@@ -89,7 +89,11 @@ describe('The streams of events', () => {
     await eventually('all', () => consumed!.length === 3 && seen!.length === 2)
     expect(consumed).to.have.members([1, 2, 3])
     expect(seen).to.have.members([2, 3])
-    const { config } = await manager.streams.info('gatehouse-events')
+    const limited = async () => {
+      const { config } = await manager.streams.info('gatehouse-events')
+      return config.max_bytes > 0 && config
+    }
+    const config = await eventually('it has a limit', limited)
     expect(config).to.include({ max_bytes: streamBytes, description: "the operator's" })
   })
 })
