@@ -68,6 +68,7 @@ export async function runLong({ hours, seed, only = '', redis, log, stop }: Opti
   const work = await startWork(resources, scene)
   log(`${secondsNow().toFixed(0).padStart(4)} s  instance started`)
   const faults = scene.faults.filter(({ name }) => name.includes(only))
+  if (faults.length === 0) throw new Error(`no fault has "${only}" in its name`)
   const deadline = performance.now() + hours * 3_600_000
   for (const fault of planFaults(faults, random, () => performance.now() < deadline && !stop.aborted)) {
     await pause(random.below(longestPauseMs))
