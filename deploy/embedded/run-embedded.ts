@@ -7,6 +7,9 @@ export async function runEmbedded(readConfig: (environment: NodeJS.ProcessEnv) =
   await runUntilStopped('gatehouse', () => start(readConfig(process.env)))
 }
 
+const restarting =
+  'PostgreSQL ended and is started again: requests get 503 until it is ready. If its disk is full, free space there'
+
 async function start(config: EmbeddedConfig): Promise<AsyncDisposable> {
   const { dataFolder, databasePassword: password } = config
   const log = createLog({ level: config.logLevel, service: 'gatehouse', ...(await terminalDestination()) })
@@ -14,7 +17,8 @@ async function start(config: EmbeddedConfig): Promise<AsyncDisposable> {
   const { promise: spawned, resolve: onSpawned } = Promise.withResolvers<void>()
   const relocated = 'the data folder is closed to PostgreSQL, which does not run as root: its data are elsewhere'
   const onRelocated = (folder: string) => log.warn({ folder, dataFolder }, relocated)
-  const server = openPostgres(dataFolder, { password, onSpawned, onRelocated })
+  const onEnded = (reason: string, lastLines: string) => log.error({ reason, lastLines }, restarting)
+  const server = openPostgres(dataFolder, { password, onSpawned, onRelocated, onEnded })
   const [postgres, { startEmbedded }] = await Promise.all([
     server.then((opened) => opening.use(opened)),
     spawned.then(() => import('./embedded.ts')),

@@ -17,8 +17,8 @@ export type ProcessOptions = {
   stopLimitMs: number
   discardSignal: NodeJS.Signals
   restarts?: boolean
-  /** Nobody asked for it to end. */
-  onEnded?: (reason: string) => void
+  /** Nobody asked for it to end. `lastLines`: the end of its log. */
+  onEnded?: ((reason: string, lastLines: string) => void) | undefined
   onRestarted?: (pid: number) => void
   /** For the error of a failed start. */
   lastLines: () => string
@@ -91,7 +91,7 @@ export class ManagedProcess implements AsyncDisposable {
     this.#child = child
     child.once('exit', (code, signal) => {
       if (this.#isStopRequested) return
-      this.#options.onEnded?.(signal ?? `exit code ${code}`)
+      this.#options.onEnded?.(signal ?? `exit code ${code}`, lastLines())
       if (restarts) this.#restarting = this.#restart()
     })
   }

@@ -37,6 +37,8 @@ type Options = {
   settings?: Record<string, string>
   port?: number
   onSpawned?: () => void
+  /** It is started again until it is ready. `lastLines`: the end of its log. */
+  onEnded?: (reason: string, lastLines: string) => void
   /** Called when the data are in another folder. */
   onRelocated?: (folder: string) => void
 }
@@ -72,6 +74,7 @@ export async function startPersistentPostgres(options: Options): Promise<LocalSe
     isReady: (port) => acceptsQueries(urlOf('postgres', port), createDatabase),
     prepare: () => stopLeftOverServer(data),
     ...(options.onSpawned && { onSpawned: options.onSpawned }),
+    onEnded: options.onEnded,
     stopSignal: 'SIGINT',
     discardSignal: 'SIGINT',
     restarts: true,

@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import getPort, { portNumbers } from 'get-port'
 import { requireProgram, type programs } from './find-program.js'
+import { readIfExists } from './folder-lock.ts'
 import { ManagedProcess, type ProcessOptions } from './managed-process.ts'
 import { createScratchFolder, removeFolder } from './watchdog.ts'
 
@@ -13,7 +14,7 @@ export type Command = { file: string; args: string[]; uid?: number; gid?: number
 
 type ServerProgram = Pick<
   ProcessOptions,
-  'name' | 'prepare' | 'onSpawned' | 'stopSignal' | 'discardSignal' | 'restarts'
+  'name' | 'prepare' | 'onSpawned' | 'onEnded' | 'stopSignal' | 'discardSignal' | 'restarts'
 > & {
   folder: string
   command: (port: number) => Command
@@ -53,7 +54,7 @@ export class LocalServer extends ManagedProcess {
       readyLimitMs,
       stopLimitMs,
       isReady: () => isReady(port),
-      lastLines: () => readFileSync(logFile, 'utf8').trim().split('\n').slice(-10).join('\n'),
+      lastLines: () => (readIfExists(logFile) ?? '').trim().split('\n').slice(-10).join('\n'),
       spawn() {
         const { file, args, ...user } = command(port)
         const log = openSync(logFile, 'a')

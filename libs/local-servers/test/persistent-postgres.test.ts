@@ -65,7 +65,9 @@ describe('a persistent PostgreSQL server', function () {
   })
 
   it('is started again on its port when it is killed, and not when it is stopped', async () => {
-    await using server = await start()
+    const ends: string[] = []
+    const onEnded = (reason: string, lastLines: string) => void ends.push(reason, lastLines)
+    await using server = await startPersistentPostgres({ folder, password, onEnded })
     const { pid } = server
     const answersAsAnother = (previous: number) =>
       eventually(
@@ -85,6 +87,9 @@ describe('a persistent PostgreSQL server', function () {
     await answersAsAnother(second)
     await server.stop()
     expect(isRunning(server.pid)).to.equal(false)
+    expect(ends).to.have.length(4)
+    expect(ends).to.include.members(['SIGKILL'])
+    expect(ends[1]).to.include('ready to accept connections')
   })
 
   it('is shut down and started by the next process when its owner was killed, and refused while the owner runs', async () => {
