@@ -55,6 +55,10 @@ export async function openPublishingProcess({ url, event, first = 0 }: Options) 
       const before = acknowledged.length
       await eventually('it publishes more', () => acknowledged.length > before + 20, limitMs)
     },
+    /** Without waiting for what it publishes now. */
+    stop() {
+      isOver = true
+    },
     async finish() {
       isOver = true
       await publishing
