@@ -96,4 +96,22 @@ describe('The streams of events', () => {
     const config = await eventually('it has a limit', limited)
     expect(config).to.include({ max_bytes: streamBytes, description: "the operator's" })
   })
+
+  it('hand no event to a handler of another one, and do not repeat it', async () => {
+    await using bus = await open()
+    const got: number[] = []
+    await using _group = await bus.subscribe(ended, async ({ payload }) => void got.push(payload.n), { group: 'own' })
+    const [stream, consumer] = ['gatehouse-events', 'own_event_test_ended_v1']
+    const other = defineEvent({ ...ended, name: 'Other', subject: 'event.test.other.v1' })
+    const settledUpTo = async () => (await manager.consumers.info(stream, consumer)).ack_floor.stream_seq
+    // What nodes of a cluster do that hold different events under one number.
+    await manager.consumers.update(stream, consumer, { filter_subject: 'gatehouse.event.test.other.v1' })
+    await bus.publish(other, { n: 1 }, { id: randomUUID() })
+    await eventually('it is settled', async () => (await settledUpTo()) === 1)
+    await manager.consumers.update(stream, consumer, { filter_subject: 'gatehouse.event.test.ended.v1' })
+    await bus.publish(ended, { n: 2 }, { id: randomUUID() })
+
+    await eventually('the own one is handled', () => got.includes(2))
+    expect(got).to.deep.equal([2])
+  })
 })

@@ -85,9 +85,19 @@ export async function consumeDurably(
     }
   }
 
+  /** Nodes of a cluster may hold different events under one number: nats-server 2.9. It would be delivered again for ever. */
+  function skipForeign(stored: JsMsg): void {
+    connection.log.error(
+      { event: subject, group, delivered: stored.subject },
+      'NATS delivered an event of another subject',
+    )
+    stored.term()
+  }
+
   const consumer = await startConsumer(stream, {
     configure: () => durableConsumer(`${group}_${subject.replaceAll('.', '_')}`, filter, policy),
     receive(stored) {
+      if (!isPlaceOf(filter, stored.subject)) return skipForeign(stored)
       // Redelivered after a reconnection while the first delivery waits here.
       if (held.has(stored.seq)) return
       held.set(stored.seq, stored)
@@ -141,7 +151,7 @@ export async function consumeInOrder(stream: EventStream, handlers: ReadonlyMap<
       if (stored.info.deliverySequence !== delivered) return again(0)
       if (stored.seq <= lastSequence) return
       lastSequence = stored.seq
-      const handle = handlers.get(stored.subject) ?? handlers.get(stored.subject.replace(/[^.]+$/, '*'))
+      const handle = handlers.get(stored.subject) ?? handlers.get(anyOf(stored.subject))
       if (handle) sequence.add(stored.subject, readEventMessage(stored, 1), handle)
     },
   })
@@ -152,6 +162,11 @@ export async function consumeInOrder(stream: EventStream, handlers: ReadonlyMap<
     },
   }
 }
+
+/** The filter of all subjects that differ from this one in the last token. */
+const anyOf = (subject: string): string => subject.replace(/[^.]+$/, '*')
+
+const isPlaceOf = (filter: string, subject: string): boolean => filter === subject || filter === anyOf(subject)
 
 /** A server before 2.10 takes one filter only. Other subjects are dropped here. */
 function commonSubject(subjects: readonly string[]): string {
