@@ -1,4 +1,5 @@
 declare module 'cluster-key-slot' {
   /** CRC16 of the hash tag, or of the whole key. Redis cluster specification. */
-  export default function slotOf(key: string): number
+  function slotOf(key: string): number
+  export = slotOf
 }

@@ -2,7 +2,6 @@ import * as limits from './limits.ts'
 import { normalizeHost } from './origins.ts'
 
 const localPattern = /^[a-z0-9_]+$/
-const reservationPattern = /^[a-z0-9_]+\*?$/
 /** Of a stub whose name was taken. Contract: 7, stubs. */
 const stubSuffix = /~[0-9a-f]{1,8}$/
 const hostPattern = /^[a-zA-Z0-9._-]+$/
@@ -17,27 +16,6 @@ export function isLocalUsername(username: string): boolean {
   const { length } = username
   return length >= limits.localUsernameMin && length <= limits.localUsernameMax && localPattern.test(username)
 }
-
-/** What an admin may reserve: a local username, or the beginning of some, which ends in `*`. Contract: 5, Settings. */
-export function isReservation(text: string): boolean {
-  return reservationPattern.test(text) && text.length <= limits.localUsernameMax
-}
-
-/** Whether nobody may register the username. Contract: 5, Settings. */
-export function isReservedUsername(username: string, reservations: readonly string[]): boolean {
-  return reservations.some((name) => (name.endsWith('*') ? username.startsWith(name.slice(0, -1)) : username === name))
-}
-
-/** Roles, services and everybody: names under which others could be deceived. */
-export const commonReservations: readonly string[] = [
-  ...['abuse', 'account', 'accounts', 'admin*', 'all', 'announcements', 'anonymous', 'api', 'assistant'],
-  ...['billing', 'bot', 'contact', 'deleted', 'everybody', 'everyone', 'feedback', 'gatehouse', 'guest', 'help'],
-  ...['helpdesk', 'here', 'host', 'hostmaster', 'info', 'instance', 'invite', 'legal', 'login', 'mail'],
-  ...['mod', 'moderation', 'moderator*', 'mods', 'news', 'nobody', 'noreply', 'notifications', 'null', 'official'],
-  ...['operator', 'owner', 'password', 'postmaster', 'press', 'privacy', 'register', 'root', 'safety', 'security'],
-  ...['server', 'settings', 'signup', 'somebody', 'staff', 'status', 'superuser', 'support*', 'sysadmin', 'system'],
-  ...['team', 'undefined', 'unknown', 'user', 'webmaster', 'welcome'],
-]
 
 /** Also for the domain of a federated username. Spec: Registration. */
 export function isHost(host: string): boolean {
