@@ -21,12 +21,12 @@ export function listPostgresFaults(pair: PostgresPair, address: TcpProxy): Fault
     restarted('PostgreSQL', primary),
     { name: 'a standby of PostgreSQL takes over', inject: () => failOver(pair, address) },
     { name: `PostgreSQL read-only for ${lastsMs} ms`, inject: () => turnReadOnly(pair) },
-    { name: 'PostgreSQL ends all connections', inject: () => query(pair, endConnections) },
+    { name: 'PostgreSQL ends all connections', inject: () => endAll(pair) },
     { name: `no connection to PostgreSQL left for ${lastsMs} ms`, inject: () => useUpConnections(pair) },
   ]
 }
 
-const endConnections = `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'gatehouse'`
+const endConnections = `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'gatehouse-%'`
 
 async function failOver(pair: PostgresPair, address: TcpProxy): Promise<void> {
   await pair.failOver()
@@ -54,9 +54,14 @@ async function turnReadOnly(pair: PostgresPair): Promise<void> {
 async function useUpConnections(pair: PostgresPair): Promise<void> {
   const limitTo = (count: number) => query(pair, `alter database gatehouse connection limit ${count}`)
   await limitTo(0)
-  await query(pair, endConnections)
+  await endAll(pair)
   await pause(lastsMs)
   await limitTo(-1)
+}
+
+async function endAll(pair: PostgresPair): Promise<void> {
+  const { rowCount } = await onServer(pair, endConnections)
+  if (!rowCount) throw new Error('no process had a connection')
 }
 
 const query = async (pair: PostgresPair, sql: string) => void (await onServer(pair, sql))
