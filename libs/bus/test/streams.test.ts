@@ -6,7 +6,7 @@ import { connect, type JetStreamManager, type NatsConnection } from 'nats'
 import { z } from 'zod'
 import { connectNats } from '../src/index.ts'
 import { streamBytes } from '../src/policy.ts'
-import { counted } from './definitions.ts'
+import { counted, decisive } from './definitions.ts'
 
 const renamed = defineEvent({
   name: 'Renamed',
@@ -102,10 +102,10 @@ describe('The streams of events', () => {
     const got: number[] = []
     await using _group = await bus.subscribe(ended, async ({ payload }) => void got.push(payload.n), { group: 'own' })
     const [stream, consumer] = ['gatehouse-events', 'own_event_test_ended_v1']
-    const other = defineEvent({ ...ended, name: 'Other', subject: 'event.test.other.v1' })
+    const other = decisive()
     const settledUpTo = async () => (await manager.consumers.info(stream, consumer)).ack_floor.stream_seq
     // What nodes of a cluster do that hold different events under one number.
-    await manager.consumers.update(stream, consumer, { filter_subject: 'gatehouse.event.test.other.v1' })
+    await manager.consumers.update(stream, consumer, { filter_subject: `gatehouse.${other.subject}` })
     await bus.publish(other, { n: 1 }, { id: randomUUID() })
     await eventually('it is settled', async () => (await settledUpTo()) === 1)
     await manager.consumers.update(stream, consumer, { filter_subject: 'gatehouse.event.test.ended.v1' })
