@@ -45,7 +45,7 @@ describe('lists and numbers of the administration in the browser', function () {
        select 1000 + n, 'user_' || to_char(n, 'FM000'), 'none', n = 1, now() - (n % 3) * interval '1 day' from generate_series(1, 60) n`,
     )
     await instance.runSql(
-      "update instance_settings set instance_name = 'Orchard', registration_open = true, reserved_usernames = '{root}'",
+      "update instance_settings set instance_name = 'Orchard', registration_open = true, reserved_usernames = '[\"root\"]'",
     )
     await page.reload()
     await step('Add a second admin').getByText(shown('Done')).waitFor()

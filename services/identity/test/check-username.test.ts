@@ -33,7 +33,7 @@ describe('The checks of the register page', () => {
     const reserve = (names: string[]) =>
       identity.deps.orm.em
         .fork()
-        .execute('update instance_settings set reserved_usernames = ?::text[]', [`{${names.join()}}`])
+        .execute('update instance_settings set reserved_usernames = ?', [JSON.stringify(names)])
     const register = async (username: string) => {
       const body = { username, password: 'a long password' }
       const { status, body: answer } = await identity.call('POST', '/api/auth/register', { body })

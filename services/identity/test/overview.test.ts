@@ -31,7 +31,7 @@ describe('GET /api/admin/overview', () => {
     await buildInvite(identity)
     await setGates(identity, { registrationOpen: false })
     await identity.deps.orm.em.fork().execute(`
-      update instance_settings set instance_name = 'Orchard', reserved_usernames = '{root}';
+      update instance_settings set instance_name = 'Orchard', reserved_usernames = '["root"]';
       insert into session_nodes (id) select gen_random_uuid() from generate_series(1, 2);
       insert into presences (user_id, node_id) select ${admin.id}, id from session_nodes;
       insert into peers (id, origin, host, secret, status, created_at)

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { settingsChanged } from '@gatehouse/contracts'
+import { commonReservations, settingsChanged } from '@gatehouse/contracts'
 import type { User } from '@gatehouse/domain'
 import { eventually } from '@gatehouse/test-kit'
 import sharp from 'sharp'
@@ -132,6 +132,11 @@ describe('instance settings and the audit log', () => {
   it('keeps reserved names as usernames, each once, and refuses what cannot be one', async () => {
     const { body } = await settings({ reservedUsernames: [' Admin*', 'root', 'ROOT'] })
     expect(body['reservedUsernames']).to.deep.equal(['admin*', 'root'])
+
+    await settings({ reservedUsernames: commonReservations })
+    expect((await settings()).body['reservedUsernames']).to.deep.equal(commonReservations)
+    expect(commonReservations).to.include('null')
+    await settings({ reservedUsernames: ['admin*', 'root'] })
 
     const many = Array.from({ length: 501 }, (_, n) => `name_${n}`)
     for (const names of [null, 'root', [1], ['*'], ['a*b'], ['bob@home'], ['a'.repeat(33)], ['r\u00f6ot'], many])

@@ -280,6 +280,6 @@ export const release030 = {
   Migration20261208ResetsByHost: ['create index peer_resets_host on peer_resets (host)'],
   /** Contract: 5, Settings. */
   Migration20261209ReservedUsernames: [
-    `alter table instance_settings add column reserved_usernames text[] not null default '{}'`,
+    `alter table instance_settings add column reserved_usernames jsonb not null default '[]'`,
   ],
 }

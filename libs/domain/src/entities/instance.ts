@@ -19,8 +19,8 @@ export const InstanceSettings = defineTable('InstanceSettings', 'instance_settin
   stubUpgradesNeedProof: p.boolean().default(false),
   /** Kept in `User.secondFactorDue` of each admin too. */
   requireSecondFactorForAdmins: p.boolean().default(false),
-  /** Names, and prefixes that end in `*`. */
-  reservedUsernames: p.array().default([]),
+  /** Names, and prefixes that end in `*`. NOTE: the ORM writes the text `null` into an array column as no text. */
+  reservedUsernames: p.json<string[]>().default([]),
   /** 0 to 1023, drawn at first boot. Spec: Instance settings. */
   workerId: p.integer(),
   /** Set once, under any concurrency. */
