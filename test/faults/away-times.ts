@@ -1,4 +1,4 @@
-/** What a client waits for. `events`: a change of somebody else reaches a socket. */
+/** What a client waits for. `events`: another user's change reaches a socket. */
 export const activities = ['writes', 'reads', 'sockets', 'events'] as const
 export type Activity = (typeof activities)[number]
 
