@@ -1,4 +1,4 @@
-import { commonReservations, settingsBody, type auditEntryReply } from '@gatehouse/contracts'
+import { commonReservations, settingsBody, splitReservations, type auditEntryReply } from '@gatehouse/contracts'
 import type { z } from 'zod'
 import { CommandFailure } from '../failure.ts'
 import { formatTime, record, table, type DefineGroup, type Invocation, type Result } from '../invocation.ts'
@@ -13,14 +13,14 @@ export function defineSettingCommands(group: DefineGroup): void {
     const shown = name === undefined ? all : { [requireKnown(name, Object.keys(all))]: all[name] }
     return { json: shown, text: record(shown) }
   })
-  const value =
+  const values =
     'true, false or text; null makes registrationOpen follow REGISTRATION_OPEN; ' +
     'reservedUsernames are separated by spaces, and @common adds those of roles and services'
   define('set <name>', 'Change a setting', async ({ call }, _options, name: string, value: string) => {
     const body = { [requireKnown(name, names)]: readValue(name, value) }
     const changed = await call({ endpoint: 'patchSettings', body })
     return { json: { [name]: changed[name] }, text: record({ [name]: changed[name] ?? 'null' }) }
-  }).argument('<value>', value)
+  }).argument('<value>', values)
 }
 
 function requireKnown(name: string, known: readonly string[]): string {
@@ -30,13 +30,9 @@ function requireKnown(name: string, known: readonly string[]): string {
 
 function readValue(name: string, value: string): unknown {
   const known: Record<string, unknown> = { true: true, false: false, null: null }
-  if (name === 'reservedUsernames') return value.split(/[\s,]+/).flatMap(readReservations)
+  if (name === 'reservedUsernames')
+    return splitReservations(value).flatMap((word) => (word === '@common' ? commonReservations : [word]))
   return name !== 'instanceName' && value in known ? known[value] : value
-}
-
-const readReservations = (word: string): readonly string[] => {
-  if (word === '@common') return commonReservations
-  return word === '' ? [] : [word]
 }
 
 /** `audit list`. Contract: 5, audit. */

@@ -12,6 +12,9 @@ export function isReservedUsername(username: string, reservations: readonly stri
   return reservations.some((name) => (name.endsWith('*') ? username.startsWith(name.slice(0, -1)) : username === name))
 }
 
+/** As people type them: separated by spaces or commas. */
+export const splitReservations = (text: string): string[] => text.split(/[\s,]+/).filter(Boolean)
+
 /** Roles, services and everybody: names under which others could be deceived. */
 export const commonReservations: readonly string[] = [
   'abuse',

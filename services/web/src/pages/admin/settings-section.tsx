@@ -1,5 +1,5 @@
 import type { InstanceSettings } from '@gatehouse/client'
-import { commonReservations, limits } from '@gatehouse/contracts/constants'
+import { commonReservations, limits, splitReservations } from '@gatehouse/contracts/constants'
 import { useEffect, useState } from 'react'
 import { AccentField, PicturePicker } from '../../components/appearance-fields.tsx'
 import { Button } from '../../components/button.tsx'
@@ -90,9 +90,8 @@ const textSettings: Record<TextName, TextSetting> = {
 const textNames = Object.keys(textSettings) as TextName[]
 
 const showText = (value: string | string[] | null): string => (Array.isArray(value) ? value.join(' ') : (value ?? ''))
-const readNames = (text: string): string[] => text.split(/[\s,]+/).filter(Boolean)
 const readText = (name: TextName, text: string): string | string[] =>
-  name === 'reservedUsernames' ? readNames(text) : text
+  name === 'reservedUsernames' ? splitReservations(text) : text
 
 type OnSaved = (settings: InstanceSettings) => void
 
@@ -208,7 +207,7 @@ function RegistrationRules({ local, federated }: { local: boolean | undefined; f
 }
 
 const withCommonReservations = (typed: string): string =>
-  showText([...new Set([...readNames(typed), ...commonReservations])])
+  showText([...new Set([...splitReservations(typed), ...commonReservations])])
 
 type TextSettingProps = { name: TextName; value: string; onSaved: OnSaved }
 
