@@ -45,7 +45,7 @@ describe('the judgment of a response', () => {
 })
 
 describe('the judgment of the log', () => {
-  it('finds what is logged as an error, but for a lock that was not to be had in time', () => {
+  it('finds what is logged as an error, but for a lock or a connection that was not to be had in time', () => {
     const timeout = (message: string) => ({ level: 50, err: { type: 'DatabaseUnavailable', message } })
 
     expect(judgeLogLine({ level: 40, msg: 'unusual' })).to.equal('fine')
@@ -54,6 +54,8 @@ describe('the judgment of the log', () => {
     expect(judgeLogLine(timeout('the connection to PostgreSQL was refused or lost'))).to.equal('fault')
     const locked = 'PostgreSQL ended a statement in time: canceling statement due to lock timeout'
     expect(judgeLogLine(timeout(locked))).to.equal('busy')
+    const pooled = 'the connection to PostgreSQL was refused or lost: timeout exceeded when trying to connect'
+    expect(judgeLogLine(timeout(pooled))).to.equal('busy')
   })
 })
 

@@ -37,12 +37,15 @@ function judgeErrorBody(status: number, text: string): string | undefined {
 /** Lines of the instance's log. */
 export type LogLine = { level?: unknown; msg?: unknown; err?: unknown; [field: string]: unknown }
 
+const busyEndings = ['due to lock timeout', 'timeout exceeded when trying to connect']
+
 /**
- * What a line of the log says of the instance. `busy` is a lock that was not to be had within its limit, for which a
- * request is answered with 503 and the time to wait: on a machine without free time that is no fault.
+ * What a line of the log says of the instance. `busy` is a lock or a connection of the pool that was not to be had within
+ * its limit, for which a request is answered with 503 and the time to wait: on a machine without free time that is no fault.
  */
 export function judgeLogLine(line: LogLine): 'fine' | 'busy' | 'fault' {
   if (Number(line.level) < 50) return 'fine'
   const { type, message } = (line.err ?? {}) as { type?: unknown; message?: unknown }
-  return type === 'DatabaseUnavailable' && String(message).endsWith('due to lock timeout') ? 'busy' : 'fault'
+  const isBusy = type === 'DatabaseUnavailable' && busyEndings.some((ending) => String(message).endsWith(ending))
+  return isBusy ? 'busy' : 'fault'
 }

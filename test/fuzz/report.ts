@@ -5,7 +5,7 @@ export function formatRun({ statuses, lockTimeouts, frames, before, after, findi
   const counts = [...statuses].toSorted(([a], [b]) => a - b).map(([status, count]) => `${status || 'none'}: ${count}`)
   return [
     `responses by status: ${counts.join(', ')}`,
-    `locks not had in time: ${lockTimeouts}`,
+    `locks or connections not had in time: ${lockTimeouts}`,
     `frames sent: ${frames.sent} on ${frames.sockets} sockets, ${frames.ready} of them ready`,
     `descriptors ${before.descriptors} -> ${after.descriptors}, heap ${before.heapMiB} -> ${after.heapMiB} MiB, RSS ${before.rssMiB} -> ${after.rssMiB} MiB`,
     `findings: ${findings.length}`,

@@ -34,7 +34,7 @@ const warmUpCases = 500
 const socketSeeds = 1_000_000_000
 const settleLimitMs = 5_000
 const findingsMax = 50
-/** So many locks that were not to be had in time are a finding, on any machine. */
+/** So many locks or connections that were not to be had in time are a finding, on any machine. */
 const lockTimeoutsMax = 20
 
 /** Sends mutated requests and frames to an embedded instance of its own, and measures what it holds before and after. */
@@ -71,7 +71,8 @@ export async function runFuzz({ requests, frames, seed, log }: FuzzOptions): Pro
   await waitForDescriptors(result.before.descriptors, settleLimitMs)
   collectLog(run, 'at the end')
   result.after = measureHoldings()
-  if (result.lockTimeouts >= lockTimeoutsMax) find(run, `${result.lockTimeouts} locks were not to be had in time`)
+  if (result.lockTimeouts >= lockTimeoutsMax)
+    find(run, `${result.lockTimeouts} locks or connections were not to be had in time`)
   result.findings.push(...(await judgeHealth(run)))
   return result
 }
