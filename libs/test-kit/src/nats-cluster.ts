@@ -1,7 +1,16 @@
+import { execFile } from 'node:child_process'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { connect } from 'nats'
-import { createScratchFolder, freePort, removeFolder, startNats, type LocalServer } from '@gatehouse/local-servers'
+import {
+  createScratchFolder,
+  freePort,
+  removeFolder,
+  requireProgram,
+  startNats,
+  type LocalServer,
+} from '@gatehouse/local-servers'
 import { eventually } from './eventually.ts'
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 
@@ -34,10 +43,11 @@ export async function startNatsCluster(size = 3): Promise<NatsCluster> {
       Promise.all(routePorts.map(async (port) => opening.use(await startTcpProxy(`nats://127.0.0.1:${port}`)))),
     ),
   )
+  const pool = await disabledPool()
   const start = (routePort: number, index: number) => {
     const routes = links[index]!.filter((_, target) => target !== index).map(({ url }) => url)
     // The advertised address leads nowhere, so that nodes reach each other through the links alone.
-    const addresses = `listen: "127.0.0.1:${routePort}", advertise: "127.0.0.1:1", no_advertise: true`
+    const addresses = `listen: "127.0.0.1:${routePort}", advertise: "127.0.0.1:1", no_advertise: true${pool}`
     const cluster = `cluster { name: gatehouse, ${addresses}, routes: [${routes.join(', ')}] }`
     return startNats({ config: `server_name: node-${index}\n${cluster}`, folder: folders[index]! })
   }
@@ -55,6 +65,12 @@ export async function startNatsCluster(size = 3): Promise<NatsCluster> {
     deleteStore: (node) => rm(join(folders[node]!, 'store'), { recursive: true }),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   }
+}
+
+/** Behind forwarders, the pools of routes that 2.10 has by default do not settle. 2.9 does not know the setting. */
+async function disabledPool(): Promise<string> {
+  const { stdout } = await promisify(execFile)(requireProgram('nats-server'), ['--version'])
+  return /v2\.[0-9]\./.test(stdout) ? '' : ', pool_size: -1'
 }
 
 async function findLeader(nodes: LocalServer[], stream: string): Promise<number> {
