@@ -110,7 +110,7 @@ async function openScene(
   const pair = resources.use(await startPostgresPair())
   const address = resources.use(await startTcpProxy(pair.primary.url))
   const nats = resources.use(await startNatsCluster())
-  const redis = await redisForms[form]!(resources)
+  const redis = await redisForms[form]!(resources, random)
   const { peer, environment } = await startPeer()
   resources.use(peer)
   const natsProxies = await Promise.all(nats.nodes.map(async ({ url }) => resources.use(await startTcpProxy(url))))

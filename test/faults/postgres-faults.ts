@@ -28,10 +28,13 @@ export function listPostgresFaults(pair: PostgresPair, address: TcpProxy): Fault
 
 const endConnections = `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'gatehouse-%'`
 
+/** A standby that lags behind would lose what was acknowledged, so it takes over as soon as it follows. */
 async function failOver(pair: PostgresPair, address: TcpProxy): Promise<void> {
+  const follows = () => eventually('the standby follows', async () => await isFollowed(pair), standbyLimitMs)
+  await follows()
   await pair.failOver()
   address.leadTo(pair.current().url)
-  await eventually('the standby follows', async () => await isFollowed(pair), standbyLimitMs)
+  await follows()
 }
 
 async function isFollowed(pair: PostgresPair): Promise<boolean> {

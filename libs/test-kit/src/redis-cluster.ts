@@ -12,8 +12,13 @@ export type RedisCluster = AsyncDisposable & {
   /** One of each primary, in the same order. */
   replicas: ClusterNode[]
   url: string
+  /** Those of now, which replicas may have become. */
+  listPrimaries(): Promise<ClusterNode[]>
+  slotsOf(node: ClusterNode): Promise<number[]>
   /** Moves a slot with its keys, as `redis-cli --cluster reshard` does. */
   moveSlot(slot: number, from: ClusterNode, to: ClusterNode): Promise<void>
+  /** All servers run, all slots are served, and each primary of now has a replica. */
+  isWhole(): Promise<boolean>
 }
 
 /** A primary that is away for three seconds is replaced. `config` is added to the configuration of each server; it may require `password`. */
@@ -27,7 +32,9 @@ export async function startRedisCluster({
   const open = async (): Promise<ClusterNode> => {
     const cluster = `cluster-enabled yes\ncluster-node-timeout 3000\ncluster-port ${await freePort()}\n`
     const server = opening.use(await startRedis({ config: `${cluster}repl-diskless-sync-delay 0\n${config}` }))
-    const redis = opening.adopt(new Redis({ port: server.port, password }), (connection) => connection.disconnect())
+    const redis = opening.adopt(new Redis({ port: server.port, password, maxRetriesPerRequest: 1 }), (connection) =>
+      connection.disconnect(),
+    )
     redis.on('error', () => undefined)
     return { server, redis, id: await redis.cluster('MYID') }
   }
@@ -42,6 +49,15 @@ export async function startRedisCluster({
   }
   await eventually('the cluster has formed', () => hasFormed(nodes, primaries), formingMs)
 
+  const listPrimaries = async () => {
+    const roles = await Promise.all(nodes.map((node) => isPrimary(node)))
+    return nodes.filter((_, index) => roles[index])
+  }
+  const isWhole = async () => {
+    if (!nodes.every(({ redis }) => redis.status === 'ready')) return false
+    const now = await listPrimaries()
+    return now.length === count && (await hasFormed(nodes, now))
+  }
   const auth = password ? ['AUTH', password] : []
   const moveSlot: RedisCluster['moveSlot'] = async (slot, from, to) => {
     await to.redis.cluster('SETSLOT', slot, 'IMPORTING', from.id)
@@ -49,13 +65,34 @@ export async function startRedisCluster({
     const keys = await from.redis.cluster('GETKEYSINSLOT', slot, 1_000)
     if (keys.length > 0)
       await from.redis.call('MIGRATE', '127.0.0.1', to.server.port, '', 0, 5_000, ...auth, 'KEYS', ...keys)
-    for (const { redis } of [to, ...primaries.filter((node) => node !== to)]) {
+    for (const { redis } of [to, ...(await listPrimaries()).filter((node) => node !== to)]) {
       await redis.cluster('SETSLOT', slot, 'NODE', to.id)
     }
   }
   const url = `redis+cluster://:${encodeURIComponent(password)}@${nodes.map(({ server }) => `127.0.0.1:${server.port}`).join(',')}`
   const moved = opening.move()
-  return { primaries, replicas, url, moveSlot, [Symbol.asyncDispose]: () => moved.disposeAsync() }
+  return {
+    primaries,
+    replicas,
+    url,
+    listPrimaries,
+    slotsOf: listSlots,
+    moveSlot,
+    isWhole,
+    [Symbol.asyncDispose]: () => moved.disposeAsync(),
+  }
+}
+
+/** Whether it runs as a primary. */
+async function isPrimary({ redis }: ClusterNode): Promise<boolean> {
+  return redis.status === 'ready' && (await redis.role())[0] === 'master'
+}
+
+async function listSlots({ redis, id }: ClusterNode): Promise<number[]> {
+  const ranges = await redis.cluster('SLOTS')
+  return ranges
+    .filter(([, , primary]) => primary?.[2] === id)
+    .flatMap(([first, last]) => Array.from({ length: last - first + 1 }, (_, index) => first + index))
 }
 
 /** Every server knows every other before roles are given. */
