@@ -29,6 +29,9 @@ function parseArray(json: string): unknown[] {
   }
 }
 
+/** No hash can equal it: the account has no password. Contract: 3, Identity providers. */
+export const noPasswordHash = '!'
+
 declare const ofRevocation: unique symbol
 
 /** Milliseconds since the epoch. No token was issued in its second before: only `revocationTime` of identity makes one. */
@@ -39,6 +42,8 @@ const UserSchema = defineTable('User', 'users', {
   id: p.bigint('string').primary().autoincrement(false),
   username: p.text().unique(),
   passwordHash: p.text().hidden(),
+  /** False: the hash is `noPasswordHash`. Contract: 3, Identity providers. */
+  hasPassword: p.boolean().default(true),
   displayName: p.text().nullable(),
   avatar: p.text().nullable(),
   banner: p.text().nullable(),
@@ -156,7 +161,7 @@ export class User extends UserSchema.class {
 
   /** Spec: Bearer tokens, revocation. */
   changePassword(passwordHash: string, at: RevocationTime): void {
-    set(this, { passwordHash, passwordChangedAt: at, passwordChangeRequired: false, ...noRecovery })
+    set(this, { passwordHash, hasPassword: true, passwordChangedAt: at, passwordChangeRequired: false, ...noRecovery })
     this.stateVersion += 1
   }
 

@@ -8,7 +8,7 @@ import { deleteFiles } from '../../uploads/upload-files.ts'
 const ownRows = [
   ...['space_members', 'role_assignments', 'read_states', 'space_folders', 'presences'],
   ...['federation_registries', 'federation_credentials', 'attach_proofs', 'second_factors', 'passkeys', 'sign_ins'],
-  'profile_askers',
+  ...['profile_askers', 'linked_identities', 'provider_flows', 'provider_tickets'],
 ]
 
 type SharedTable = { table: string; key: string; columns: readonly string[] }
