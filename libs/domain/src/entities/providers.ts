@@ -1,5 +1,5 @@
 import type { ProviderPurpose } from '@gatehouse/contracts'
-import { defineEntity, p } from '@mikro-orm/core'
+import { defineEntity, p, type InferEntity } from '@mikro-orm/core'
 import { defineTable } from './table.ts'
 
 // Contract: 3, Identity providers.
@@ -23,6 +23,8 @@ export const LinkedIdentity = defineEntity({
   },
 })
 
+export type LinkedIdentity = InferEntity<typeof LinkedIdentity>
+
 /** A browser that was sent to a provider, until it comes back. Hashes: SHA-256 in base64url. */
 export const ProviderFlow = defineTable('ProviderFlow', 'provider_flows', {
   stateHash: p.text().primary(),
@@ -40,6 +42,7 @@ export const ProviderFlow = defineTable('ProviderFlow', 'provider_flows', {
   createdAt: p.datetime(),
   expiresAt: p.datetime(),
 })
+export type ProviderFlow = InferEntity<typeof ProviderFlow>
 
 /** What a provider says of a person. Unusable names are null. */
 export type ProviderClaims = { username: string | null; displayName: string | null; name: string | null }
@@ -58,6 +61,7 @@ export const ProviderTicket = defineTable('ProviderTicket', 'provider_tickets', 
   authTime: p.datetime().nullable(),
   expiresAt: p.datetime(),
 })
+export type ProviderTicket = InferEntity<typeof ProviderTicket>
 
 /** Logout tokens that were taken: each counts once. */
 export const LogoutToken = defineTable('LogoutToken', 'logout_tokens', {
