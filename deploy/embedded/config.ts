@@ -44,6 +44,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     previousEncryptionSecrets: given.ENCRYPTION_SECRET_PREVIOUS,
     jwtExpiresIn: given.JWT_EXPIRES_IN,
     jwtRenew: given.JWT_RENEW,
+    passwords: given.PASSWORDS,
     registrationOpen: given.REGISTRATION_OPEN,
     publicAddress: address,
     passkeyOrigins: given.PASSKEY_ORIGINS,

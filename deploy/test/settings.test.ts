@@ -37,6 +37,7 @@ const samples: Record<keyof typeof settings, string> = {
   ENCRYPTION_SECRET_PREVIOUS: 's'.repeat(45),
   JWT_EXPIRES_IN: '7h',
   JWT_RENEW: 'false',
+  PASSWORDS: 'false',
   REGISTRATION_OPEN: 'false',
   HASHING_THREADS: '97',
   HASHING_QUEUE: '98',

@@ -174,6 +174,9 @@ export const settings = {
     JWT_RENEW: setting(accounts, variables.flag(true), {
       meaning: 'Whether a token older than a day is renewed, so that a session lasts while it is used',
     }),
+    PASSWORDS: setting(accounts, variables.flag(true), {
+      meaning: 'Whether local users log in with a password. `false`: only with an identity provider or a passkey',
+    }),
     REGISTRATION_OPEN: setting(accounts, variables.flag(true), {
       meaning: 'Whether anyone can register, until an admin changes the setting',
     }),
