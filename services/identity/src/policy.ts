@@ -37,6 +37,9 @@ export const policy = {
   /** What a provider says of itself is read again after a day, after a failure or for an unknown key once a minute. */
   providerMetadataMs: 24 * 60 * 60 * 1000,
   providerRetryMs: 60_000,
+  /** Since a logout token was made, by the clock of the provider. */
+  logoutTokenMs: 10 * 60 * 1000,
+  providerClockSkewMs: 60_000,
   /** Spec: Login 5. */
   homeCheckTimeoutMs: 10_000,
   /** Until the word of federation-fanout on a slow home arrives. */

@@ -144,7 +144,12 @@ export class User extends UserSchema.class {
     if (!this.federationHomeOrphaned || this.isDeleted || this.secondFactor)
       throw new Error('only a live detached account without a second factor can be reattached')
     set(this, { homeInstance: this.detachedHomeInstance, homeUserId, username, ...notDetached })
-    set(this, { passwordChangeRequired: false, profileUpdatedAt: 0, stateVersion: this.stateVersion + 1 })
+    set(this, {
+      hasPassword: true,
+      passwordChangeRequired: false,
+      profileUpdatedAt: 0,
+      stateVersion: this.stateVersion + 1,
+    })
     set(this, { ...notSuspendedByHome, ...noRecovery })
   }
 
@@ -250,7 +255,8 @@ export class User extends UserSchema.class {
     Object.assign(this, emptyProfile)
     set(this, { ...notDetached, ...notSuspended, ...notSuspendedByHome, suspensionChangedAt: null, ...noRecovery })
     set(this, { username: `!deleted:${this.id}`, passwordHash, isDeleted: true, status: 'offline', isAdmin: false })
-    set(this, { avatarSource: null, bannerSource: null, replicatedInstances: [], passwordChangeRequired: false })
+    set(this, { avatarSource: null, bannerSource: null, replicatedInstances: [] })
+    set(this, { hasPassword: true, passwordChangeRequired: false })
     set(this, { secondFactor: false, secondFactorDue: false, sessionsEndedAt: laterOf(now, this.sessionsEndedAt) })
     this.stateVersion += 1
   }
