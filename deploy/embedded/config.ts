@@ -8,6 +8,7 @@ import {
   readSettings,
   readTracing,
   uploadConfig,
+  providersConfig,
   upstreamsConfig,
   type ServerAddress,
   type TracingOptions,
@@ -60,6 +61,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     ...readTracing(given),
     ...(given.NATS_URL !== undefined && { nats: natsAddress({ ...given, NATS_URL: given.NATS_URL }) }),
     ...upstreamsConfig(given),
+    ...providersConfig(given),
     databasePassword: secrets.databasePassword,
     operatorSecret: secrets.operatorSecret,
   }

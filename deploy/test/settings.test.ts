@@ -62,6 +62,7 @@ const samples: Record<keyof typeof settings, string> = {
   INVITE_PORT: '18082',
   SESSION_GATEWAY_PORT: '18083',
   FEDERATION_FANOUT_PORT: '18084',
+  GATEHOUSE_PROVIDERS: '/sample/providers.yaml',
   GATEHOUSE_UPSTREAMS: '/sample/upstreams.yaml',
   OPS_HOST: '127.0.0.8',
   OPS_PORT: '19090',

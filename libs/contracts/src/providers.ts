@@ -55,6 +55,8 @@ export const identityProvider = z
     path: ['clientSecret'],
   })
 
+export type IdentityProvider = z.infer<typeof identityProvider>
+
 /** A YAML or JSON file. Ids and issuers are unique: an identity is (issuer, sub). */
 export const providersFile = z.strictObject({ providers: z.array(identityProvider).max(32) })
 

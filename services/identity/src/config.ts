@@ -22,6 +22,8 @@ export type IdentityConfig = kit.ServiceConfig &
     auditRetentionDays: number
     /** Contract: 8, GATEHOUSE_UPSTREAMS. */
     upstreamsFile?: string
+    /** Contract: 3, Identity providers. */
+    providersFile?: string
   }
 
 /** Throws ConfigurationError with every fault. */
@@ -32,6 +34,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     ...kit.tokenConfig(given),
     ...kit.encryptionConfig(given),
     ...kit.upstreamsConfig(given),
+    ...kit.providersConfig(given),
     port: given.IDENTITY_PORT,
     jwtExpiresIn: given.JWT_EXPIRES_IN,
     jwtRenew: given.JWT_RENEW,

@@ -5,7 +5,13 @@ import { databaseTime } from '@gatehouse/database'
 import { DeletionOrder } from '@gatehouse/domain'
 import { createOutbound } from '@gatehouse/outbound'
 import { createQuota, systemTimer } from '@gatehouse/runtime'
-import { UpstreamQuestions, noUpstreams, startHttpService, watchUpstreams } from '@gatehouse/service-kit'
+import {
+  UpstreamQuestions,
+  noUpstreams,
+  startHttpService,
+  watchProviders,
+  watchUpstreams,
+} from '@gatehouse/service-kit'
 import type { Resources, RunningService } from '@gatehouse/service-kit'
 import { createAfterCommit } from './after-commit.ts'
 import type { IdentityConfig } from './config.ts'
@@ -14,6 +20,7 @@ import { startPasswordHasher } from './hashing/password-hasher.ts'
 import { policy } from './policy.ts'
 import { startOrders } from './operations/federation/delete-remote-identities.ts'
 import { createRemotePictures } from './operations/federation/remote-pictures.ts'
+import { createProviders } from './providers/providers.ts'
 import { startRetention } from './retention.ts'
 import { countOverdueDeletions, startUpstreamDeletions } from './operations/deletion/upstream-deletions.ts'
 import { accountStateRoutes, operatorRoutes, upstreamRoutes } from './routes/internal.ts'
@@ -45,6 +52,9 @@ export async function startIdentity(
   const relay = opening.use(startOutboxRelay({ ...resources, events: relayedEvents }))
   const cacheInvalidator = createCacheInvalidator({ ...resources, cache: resources.accountStateCache })
   const timer = overrides.timer ?? systemTimer
+  const { providersFile: file } = config
+  const providersFile = file === undefined ? undefined : opening.use(await watchProviders(file, resources))
+  const outbound = opening.use(createOutbound(config.reach))
   const basis = {
     ...resources,
     timer,
@@ -54,7 +64,8 @@ export async function startIdentity(
     hasher: overrides.hasher ?? opening.use(startPasswordHasher({ ...config.hashing, ...resources })),
     relay,
     afterCommit: createAfterCommit({ relay, cacheInvalidator }),
-    outbound: opening.use(createOutbound(config.reach)),
+    outbound,
+    providers: createProviders({ ...resources, outbound }, providersFile ?? { current: [] }),
     tokenKey: createTokenKey(config.jwtSecret, config.previousJwtSecrets),
     encryptionKey: createEncryptionKey(config.encryptionSecret, config.previousEncryptionSecrets),
     images: opening.use(startImageConverter(resources)),

@@ -241,6 +241,10 @@ export const settings = {
     ...(Object.fromEntries(ports) as Ports),
   }),
   ...inSection('Upstreams', {
+    GATEHOUSE_PROVIDERS: setting(accounts, variables.text(''), {
+      meaning: 'Path of the YAML or JSON file that names the identity providers (OpenID Connect)',
+      note: 'Docker Compose: /etc/gatehouse/providers.yaml, which is deploy/upstreams/providers.yaml.',
+    }),
     GATEHOUSE_UPSTREAMS: setting(routed, variables.text(''), {
       meaning: 'Path of the YAML or JSON file that declares your own services',
       note: 'Docker Compose: /etc/gatehouse/upstreams.yaml, which is deploy/upstreams/upstreams.yaml.',
