@@ -26,6 +26,7 @@ import { countOverdueDeletions, startUpstreamDeletions } from './operations/dele
 import { accountStateRoutes, operatorRoutes, upstreamRoutes } from './routes/internal.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { authRoutes } from './routes/auth.ts'
+import { providerRoutes } from './routes/providers.ts'
 import { userRoutes } from './routes/users.ts'
 import { uploadRoutes } from './routes/uploads.ts'
 import { respondToCalls } from './rpc/calls.ts'
@@ -83,7 +84,16 @@ export async function startIdentity(
   opening.use(await respondToCalls(deps))
   opening.use(startOrders(deps))
   opening.use(startUpstreamDeletions(deps))
-  const routes = [accountStateRoutes, authRoutes, userRoutes, uploadRoutes, upstreamRoutes, adminRoutes, operatorRoutes]
+  const routes = [
+    accountStateRoutes,
+    authRoutes,
+    providerRoutes,
+    userRoutes,
+    uploadRoutes,
+    upstreamRoutes,
+    adminRoutes,
+    operatorRoutes,
+  ]
   const routers = routes.map((make) => make(deps))
   const readiness = { hashing: () => deps.hasher.ready() }
   const uploads = () => uploadStore.check().then(() => true)
