@@ -83,6 +83,7 @@ async function readSignIn(deps: SignInDeps, { provider, flow, query, state }: Re
   const tokens = await authorizationCodeGrant(configuration, url, checks)
   const claims = tokens.claims()
   if (!claims || !isSubject(claims.sub)) throw new Faulty('no usable subject')
+  if ((claims.azp ?? provider.clientId) !== provider.clientId) throw new Faulty('for another client')
   await within(verifySignature(deps, provider, tokens.id_token ?? ''), signal)
   const isNew = flow.purpose !== 'confirm' && !(await isKnown(deps, provider, claims.sub))
   const told = isNew ? await readFurtherClaims({ configuration, claims, accessToken: tokens.access_token }) : claims
