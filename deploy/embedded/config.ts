@@ -8,6 +8,7 @@ import {
   readSettings,
   readTracing,
   uploadConfig,
+  providersConfig,
   upstreamsConfig,
   type ServerAddress,
   type TracingOptions,
@@ -44,6 +45,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     previousEncryptionSecrets: given.ENCRYPTION_SECRET_PREVIOUS,
     jwtExpiresIn: given.JWT_EXPIRES_IN,
     jwtRenew: given.JWT_RENEW,
+    passwords: given.PASSWORDS,
     registrationOpen: given.REGISTRATION_OPEN,
     publicAddress: address,
     passkeyOrigins: given.PASSKEY_ORIGINS,
@@ -59,6 +61,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     ...readTracing(given),
     ...(given.NATS_URL !== undefined && { nats: natsAddress({ ...given, NATS_URL: given.NATS_URL }) }),
     ...upstreamsConfig(given),
+    ...providersConfig(given),
     databasePassword: secrets.databasePassword,
     operatorSecret: secrets.operatorSecret,
   }

@@ -41,6 +41,8 @@ export const volatileTables: ReadonlySet<string> = new Set([
   'federation_limits',
   'replica_hosts',
   'account_versions',
+  'provider_flows',
+  'provider_tickets',
 ])
 const migrationTable = 'mikro_orm_migrations'
 

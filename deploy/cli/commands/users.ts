@@ -1,4 +1,4 @@
-import type { UserReply } from '@gatehouse/contracts'
+import type { LinkedIdentityReply, UserReply } from '@gatehouse/contracts'
 import type { OperatorCall } from '../../calls/operator-calls.ts'
 import { CommandFailure, exitCodes } from '../failure.ts'
 import { formatTime, readSecretLine, record, table } from '../invocation.ts'
@@ -19,6 +19,7 @@ export function defineUserCommands(group: DefineGroup): void {
     const user = await findUser(invocation, name)
     return { json: user, text: describeUser(user) }
   })
+  define('identities <user>', 'List the accounts at identity providers with which a user logs in', listIdentities)
   define('create <username>', 'Create a local user, even if registration is closed', createUser)
     .option('--display-name <name>')
     .option('--password-stdin', 'read the password from standard input (default: a temporary one)')
@@ -112,10 +113,22 @@ function describeUser(user: UserReply): string {
     ...(user.homeSuspendedAt && { 'suspended by its home (UTC)': formatTime(user.homeSuspendedAt) }),
     'home instance': user.homeInstance ?? 'this instance',
     'temporary password': user.passwordChangeRequired ? 'yes (not changed yet)' : 'no',
+    ...(user.hasPassword === false && { password: 'none' }),
     'two-factor': user.secondFactor ? 'on' : 'off',
     detached: user.federationHomeOrphaned ? 'yes' : 'no',
     'registered (UTC)': formatTime(user.createdAt),
   })
+}
+
+async function listIdentities(invocation: Invocation, _options: object, name: string): Promise<Result> {
+  const { id, username } = await findUser(invocation, name)
+  const reply = await invocation.call({ endpoint: 'describeUser', params: { id } })
+  const identities = (reply['identities'] ?? []) as LinkedIdentityReply[]
+  const rows = identities.map(({ provider, name, linkedAt, lastUsedAt }) => {
+    return [provider, name, formatTime(linkedAt), formatTime(lastUsedAt)]
+  })
+  const text = table(['provider', 'name', 'linked (UTC)', 'last login (UTC)'], rows)
+  return { json: { id, username, identities }, text }
 }
 
 type CreateOptions = { displayName?: string; passwordStdin?: boolean; admin?: boolean }

@@ -65,6 +65,7 @@ class ProxyRequest {
     this.#span = context.span?.startChild(`forward to ${target.service}`, 'client')
     this.#body = body
     const headers = toUpstreamHeaders(request.headers, { callerToken: caller.token, requestId, span: this.#span })
+    if (target.readsCookies && request.headers.cookie) headers.push('cookie', request.headers.cookie)
     if ('stream' in body && body.length !== undefined) headers.push('content-length', body.length)
     this.#options = {
       path: path + search,

@@ -16,6 +16,8 @@ export type RouteTarget = {
   readonly right: UpstreamRight | undefined
   /** A bearer token counts although none is required. */
   readonly readsToken: boolean
+  /** Otherwise the service does not get them. */
+  readonly readsCookies: boolean
   readonly limit: RateLimit | undefined
   readonly signer: CallerSigner
   /** The body is ignored, and the request may be repeated. */
@@ -41,8 +43,10 @@ type OfServices = { replicas: Record<ServiceName, Replicas>; signers: Record<Ser
 type TargetDeps = OfServices & { timeouts: Timeouts; bufferBudget: Quota }
 
 function targetOf(deps: TargetDeps, endpoint: Endpoint): RouteTarget {
-  const { method, path, service, access, right, limit, anyQuery = false, replies } = endpoint
-  const isRead = method === 'GET'
+  const { method, path, service, access, right, limit, replies } = endpoint
+  const { anyQuery = false, readsToken = false, readsCookies = false } = endpoint
+  // What reads cookies uses something up.
+  const isRead = method === 'GET' && !readsCookies
   const body = bodyOf(endpoint)
   const repliesBytes = Object.values(replies).some((reply) => reply === 'file' || reply === 'archive')
   return {
@@ -52,7 +56,8 @@ function targetOf(deps: TargetDeps, endpoint: Endpoint): RouteTarget {
     lane: body.isStreamed || repliesBytes ? 'file' : 'json',
     access,
     right,
-    readsToken: false,
+    readsToken,
+    readsCookies,
     limit,
     signer: deps.signers[service],
     isRead,

@@ -66,6 +66,7 @@ export async function openUpstreams(options: Options) {
       access: access === 'user' ? 'bearer' : access,
       right: undefined,
       readsToken: true,
+      readsCookies: false,
       limit: {
         name: `${name} ${prefix}`,
         requests: limit.requests,

@@ -3,7 +3,7 @@ import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join, resolve, relative, dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
-import { endpointTable, openPeerEndpoints } from '@gatehouse/contracts/endpoints'
+import { endpointTable, openServerEndpoints } from '@gatehouse/contracts/endpoints'
 import { build, type Plugin } from 'vite'
 import ts from 'typescript'
 import { buildTarget } from '../../../tools/browsers/supported-browsers.ts'
@@ -95,7 +95,7 @@ const tableOfClients: Plugin = {
   name: 'table-of-clients',
   load(id) {
     if (!id.endsWith('/contracts/src/endpoints/table.ts')) return null
-    const unused: readonly string[] = openPeerEndpoints
+    const unused: readonly string[] = openServerEndpoints
     const rows = Object.entries(endpointTable).filter(
       ([name, { access }]) => access !== 'peer' && access !== 'upstream' && !unused.includes(name),
     )

@@ -5,6 +5,7 @@ import { isReservation } from './constants/reserved-usernames.ts'
 import { normalizeUsername } from './constants/usernames.ts'
 import { deletionOrder } from './federation.ts'
 import { pageQuery } from './invites.ts'
+import { linkedIdentity } from './providers.ts'
 import { socketsReply } from './sockets.ts'
 import { namedObject, optionalText, requiredText, shapeOf, snowflake, text, timestampMs } from './text.ts'
 import { clearableColor, clearableFile, instanceProfile, userReply } from './users.ts'
@@ -166,6 +167,8 @@ export const describeUserReply = socketsReply.extend({
     .object({ inviteId: snowflake, name: z.string(), userId: snowflake.nullable(), username: z.string().nullable() })
     .nullable(),
   passkeys: z.number().int(),
+  /** With which it logs in, oldest first. A release before lacks it. */
+  identities: z.array(linkedIdentity).optional(),
   secondFactor: z.boolean(),
   lastLoginAt: timestampMs.nullable(),
   /** Peers that are told of a suspension, and asked to delete the account there. A release before lacks it. */

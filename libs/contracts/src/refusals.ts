@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { avatarColors } from './constants/profile-fields.ts'
 import * as limits from './constants/limits.ts'
+import { registrationOffer } from './providers.ts'
 import { namedObject } from './text.ts'
 import { ownedSpaces } from './users.ts'
 
@@ -148,6 +149,26 @@ export const refusals = {
   passkey_known: refusal(409, 'This passkey has already been added'),
   passkey_unknown: refusal(404, 'Passkey not found'),
   too_many_passkeys: refusal(409, `An account can have up to 10 passkeys: remove one first`),
+  /** The code is that of a missing username; the status tells them apart. */
+  provider_username_required: refusal(409, 'Choose a username to create your account', {
+    code: z.literal('username_required'),
+    ...registrationOffer,
+  }),
+  provider_unknown: refusal(404, 'This instance has no such identity provider'),
+  provider_unavailable: refusal(503, 'The identity provider cannot be reached right now, please try again'),
+  providers_local_only: refusal(403, 'Accounts on other instances sign in through their home instance'),
+  ticket_invalid: refusal(401, 'This sign-in has expired or has already been used: please start again'),
+  /** Where the caller's token is right. */
+  ticket_refused: refusal(403, 'This sign-in has expired or has already been used: please start again'),
+  fresh_sign_in_required: refusal(403, 'Sign in at the identity provider again to confirm that it is you'),
+  linked_identity_unknown: refusal(404, 'Linked identity not found'),
+  identity_limit: refusal(
+    409,
+    `An account can have up to ${limits.linkedIdentitiesMax} linked identities: remove one first`,
+  ),
+  last_sign_in_method: refusal(409, 'This is your only way to log in: set a password or add another one first'),
+  registration_by_provider_closed: refusal(403, 'No account can be created with this identity provider'),
+  logout_token_invalid: refusal(400, 'invalid_request'),
   recovery_link_invalid: refusal(400, 'This link is no longer valid: ask an admin for a new one'),
   current_password_required: refusal(400, 'Current password is required'),
   current_password_incorrect: refusal(403, 'Incorrect password'),

@@ -55,6 +55,8 @@ export const userReply = namedObject('User', {
   passwordChangeRequired: z.boolean().optional(),
   passwordChangedAt: timestampMs.nullable().optional(),
   secondFactor: z.boolean().optional(),
+  /** False: it signs in by a provider or a passkey alone. Contract: 3, Identity providers. */
+  hasPassword: z.boolean().optional(),
   federationHomeOrphaned: z.boolean().optional(),
   detachedHomeInstance: z.string().nullable().optional(),
   ...adminFields,
@@ -75,7 +77,7 @@ const absentWhenEmpty = (name: string, max: number) =>
     .transform((value) => value || null)
 
 /** Accepts any value, as specified. The type and the description of the API say what to send. */
-const anyValue = <Expected>() =>
+export const anyValue = <Expected>() =>
   (z.unknown().meta({ type: 'string' }) as z.ZodType<unknown, Expected | null>).optional()
 
 /** The operation checks names: the rule differs for federated users. Spec: Registration. */
@@ -93,7 +95,7 @@ export const registerBody = z.object({
 export const registeredIdentity = z.object({ homeUserId: absentWhenEmpty('homeUserId', limits.homeUserIdMax) })
 
 /** Of the second factor: six digits, or a recovery code. */
-const loginCode = z.string({ error: 'code must be a string' }).nullish()
+export const loginCode = z.string({ error: 'code must be a string' }).nullish()
 
 export const loginBody = z.object({
   username: z.string({ error: 'username is required' }),
@@ -192,13 +194,18 @@ export type ProfileBody = z.infer<typeof profileBody>
 export const verifyPasswordBody = z.object({ password: passwordAttempt })
 export const verifyPasswordReply = z.object({ valid: z.boolean() })
 
+/** `ticket`: of purpose `confirm`, in place of a password of one's own. Contract: 3, Identity providers. */
+const ticket = anyValue<string>()
+const ownConfirmation = { password: anyValue<string>(), ticket }
+
 export const changePasswordBody = z.object({
   /** Ignored for federated accounts. Contract: 3. */
   currentPassword: anyValue<string>(),
+  ticket,
   newPassword: newPassword('newPassword'),
 })
 /** Contract: 3, sessions/end and export. */
-export const ownPasswordBody = namedObject('OwnPassword', { password: anyValue<string>() })
+export const ownPasswordBody = namedObject('OwnPassword', ownConfirmation)
 
 const code = anyText('code').min(1, { error: 'code is required' })
 
@@ -206,10 +213,12 @@ const code = anyText('code').min(1, { error: 'code is required' })
 export const secondFactorState = z.object({ since: timestampMs.nullable(), recoveryCodesLeft: z.number().int() })
 export const secondFactorReply = z.object({ secret: z.string(), otpauthUri: z.string() })
 export const confirmSecondFactorBody = z.object({ code })
-export const ownSecondFactorBody = namedObject('OwnSecondFactor', { password: anyValue<string>(), code })
+export const ownSecondFactorBody = namedObject('OwnSecondFactor', { ...ownConfirmation, code })
 export const recoveryCodesReply = namedObject('RecoveryCodes', { recoveryCodes: z.array(z.string()) })
 
-const signInMethods = ['password', 'second_factor', 'passkey', 'home', 'recovery', 'registration', 'renewal'] as const
+const signInMethods = [
+  ...['password', 'second_factor', 'passkey', 'provider', 'home', 'recovery', 'registration', 'renewal'],
+] as const
 export type SignInMethod = (typeof signInMethods)[number]
 
 /** Contract: 3, Sign-ins. */
@@ -229,7 +238,7 @@ export const tokenReply = namedObject('Token', { token: z.string() })
 
 export const deleteSelfBody = z.object({
   username: z.string({ error: 'username_confirmation_required' }),
-  password: anyValue<string>(),
+  ...ownConfirmation,
 })
 /** Ids of further services are texts of any kind. */
 export const ownedSpaces = z.array(

@@ -5,6 +5,8 @@ export type IdentityConfig = kit.ServiceConfig &
   kit.EncryptionConfig & {
     jwtExpiresIn: string
     jwtRenew: boolean
+    /** False: local accounts log in without. Contract: 8, PASSWORDS. */
+    passwords: boolean
     /** While the settings have no value. Spec: Registration 3. */
     registrationOpen: boolean
     publicAddress: kit.PublicAddress
@@ -20,6 +22,8 @@ export type IdentityConfig = kit.ServiceConfig &
     auditRetentionDays: number
     /** Contract: 8, GATEHOUSE_UPSTREAMS. */
     upstreamsFile?: string
+    /** Contract: 3, Identity providers. */
+    providersFile?: string
   }
 
 /** Throws ConfigurationError with every fault. */
@@ -30,9 +34,11 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     ...kit.tokenConfig(given),
     ...kit.encryptionConfig(given),
     ...kit.upstreamsConfig(given),
+    ...kit.providersConfig(given),
     port: given.IDENTITY_PORT,
     jwtExpiresIn: given.JWT_EXPIRES_IN,
     jwtRenew: given.JWT_RENEW,
+    passwords: given.PASSWORDS,
     registrationOpen: given.REGISTRATION_OPEN,
     publicAddress: kit.publicAddress(given),
     passkeyOrigins: given.PASSKEY_ORIGINS,

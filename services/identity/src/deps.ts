@@ -9,6 +9,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { AfterCommit } from './after-commit.ts'
 import type { IdentityConfig } from './config.ts'
 import type { PasswordHasher } from './hashing/password-hasher.ts'
+import type { Providers } from './providers/providers.ts'
 import type { ImageConverter } from './uploads/image-converter.ts'
 import type { UploadCleanup } from './uploads/upload-cleanup.ts'
 import type { UploadStore } from './uploads/upload-store.ts'
@@ -40,6 +41,7 @@ export type Deps = Resources & {
   remotePictures: { fetchLater(picture: RemotePicture): void; idle(): Promise<void> }
   /** Further services: who answers a question, and the question itself. docs/integrate/ask-and-answer.md. */
   upstreams: Pick<UpstreamQuestions, 'ask'> & { answering(question: UpstreamQuestionName): string[] }
+  providers: Providers
   /** Of the process: each export may hold a connection of the gateway. */
   exportQuota: Quota
 }

@@ -26,6 +26,21 @@ export const policy = {
   revocationWaitsAtOnce: 2,
   /** Contract: 3, Passkeys. */
   passkeyChallengeMs: 5 * 60 * 1000,
+  /** Contract: 3, Identity providers: of a state, the secret of a browser and a ticket. */
+  providerSecretBytes: 32,
+  providerFlowMs: 10 * 60 * 1000,
+  providerTicketMs: 2 * 60 * 1000,
+  freshSignInMs: 5 * 60 * 1000,
+  /** Of one answer, and of all that a provider is asked for one request. */
+  providerAnswerBytes: 1024 * 1024,
+  providerTimeoutMs: 10_000,
+  providerKeysMax: 100,
+  /** What a provider says of itself is read again after a day, after a failure or for an unknown key once a minute. */
+  providerMetadataMs: 24 * 60 * 60 * 1000,
+  providerRetryMs: 60_000,
+  /** Since a logout token was made, by the clock of the provider. */
+  logoutTokenMs: 10 * 60 * 1000,
+  providerClockSkewMs: 60_000,
   /** Spec: Login 5. */
   homeCheckTimeoutMs: 10_000,
   /** Until the word of federation-fanout on a slow home arrives. */

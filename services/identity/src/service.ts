@@ -5,7 +5,13 @@ import { databaseTime } from '@gatehouse/database'
 import { DeletionOrder } from '@gatehouse/domain'
 import { createOutbound } from '@gatehouse/outbound'
 import { createQuota, systemTimer } from '@gatehouse/runtime'
-import { UpstreamQuestions, noUpstreams, startHttpService, watchUpstreams } from '@gatehouse/service-kit'
+import {
+  UpstreamQuestions,
+  noUpstreams,
+  startHttpService,
+  watchProviders,
+  watchUpstreams,
+} from '@gatehouse/service-kit'
 import type { Resources, RunningService } from '@gatehouse/service-kit'
 import { createAfterCommit } from './after-commit.ts'
 import type { IdentityConfig } from './config.ts'
@@ -14,11 +20,13 @@ import { startPasswordHasher } from './hashing/password-hasher.ts'
 import { policy } from './policy.ts'
 import { startOrders } from './operations/federation/delete-remote-identities.ts'
 import { createRemotePictures } from './operations/federation/remote-pictures.ts'
+import { createProviders } from './providers/providers.ts'
 import { startRetention } from './retention.ts'
 import { countOverdueDeletions, startUpstreamDeletions } from './operations/deletion/upstream-deletions.ts'
 import { accountStateRoutes, operatorRoutes, upstreamRoutes } from './routes/internal.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { authRoutes } from './routes/auth.ts'
+import { providerRoutes } from './routes/providers.ts'
 import { userRoutes } from './routes/users.ts'
 import { uploadRoutes } from './routes/uploads.ts'
 import { respondToCalls } from './rpc/calls.ts'
@@ -45,6 +53,9 @@ export async function startIdentity(
   const relay = opening.use(startOutboxRelay({ ...resources, events: relayedEvents }))
   const cacheInvalidator = createCacheInvalidator({ ...resources, cache: resources.accountStateCache })
   const timer = overrides.timer ?? systemTimer
+  const { providersFile: file } = config
+  const providersFile = file === undefined ? undefined : opening.use(await watchProviders(file, resources))
+  const outbound = opening.use(createOutbound(config.reach))
   const basis = {
     ...resources,
     timer,
@@ -54,7 +65,8 @@ export async function startIdentity(
     hasher: overrides.hasher ?? opening.use(startPasswordHasher({ ...config.hashing, ...resources })),
     relay,
     afterCommit: createAfterCommit({ relay, cacheInvalidator }),
-    outbound: opening.use(createOutbound(config.reach)),
+    outbound,
+    providers: createProviders({ ...resources, outbound }, providersFile ?? { current: [] }),
     tokenKey: createTokenKey(config.jwtSecret, config.previousJwtSecrets),
     encryptionKey: createEncryptionKey(config.encryptionSecret, config.previousEncryptionSecrets),
     images: opening.use(startImageConverter(resources)),
@@ -72,7 +84,16 @@ export async function startIdentity(
   opening.use(await respondToCalls(deps))
   opening.use(startOrders(deps))
   opening.use(startUpstreamDeletions(deps))
-  const routes = [accountStateRoutes, authRoutes, userRoutes, uploadRoutes, upstreamRoutes, adminRoutes, operatorRoutes]
+  const routes = [
+    accountStateRoutes,
+    authRoutes,
+    providerRoutes,
+    userRoutes,
+    uploadRoutes,
+    upstreamRoutes,
+    adminRoutes,
+    operatorRoutes,
+  ]
   const routers = routes.map((make) => make(deps))
   const readiness = { hashing: () => deps.hasher.ready() }
   const uploads = () => uploadStore.check().then(() => true)

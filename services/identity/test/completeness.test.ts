@@ -55,6 +55,8 @@ const untoldByExport: Excepted = {
   'message_reactions.user_id': 'a record of the message of another user',
   'presence_changes.user_id': 'it names the transaction that last changed the status',
   'presences.user_id': 'it lasts as long as a connection',
+  'provider_flows.user_id': 'a secret of minutes',
+  'provider_tickets.user_id': 'a secret of minutes',
   'read_states.user_id': 'a mark of the client',
   'replica_hosts.user_id': 'an index of lists that are told',
   'role_assignments.user_id': 'a record of the space',

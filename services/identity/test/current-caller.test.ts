@@ -110,6 +110,7 @@ describe('a caller is judged again when the request is acted upon', () => {
       beginPasskey: { password: testPassword },
       addPasskey: { name: 'phone', response: { ...key, response: { clientDataJSON: 'a', attestationObject: 'a' } } },
       removePasskey: { password: testPassword },
+      unlinkIdentity: { password: testPassword },
       removeSecondFactor: undefined,
       setRole: { isAdmin: true },
       resetPassword: undefined,

@@ -136,6 +136,7 @@ function testConfig(uploadDir: string): IdentityConfig {
     encryptionSecret: 'a secret that encrypts in the tests of identity',
     jwtExpiresIn: '30d',
     jwtRenew: true,
+    passwords: true,
     registrationOpen: true,
     publicAddress: { origin: 'https://here.example', domain: 'here.example' },
     passkeyOrigins: ['https://www.here.example', 'https://here.test'],

@@ -152,11 +152,12 @@ function parametersOf(place: 'path' | 'query', { params, query, path }: Endpoint
 
 /** No body is `{}`. Contract: 1, JSON bodies. */
 function isRequired({ body, refusals = [] }: Endpoint): boolean {
-  if (!body || body === 'multipart') return true
+  if (!body || body === 'multipart' || body === 'form') return true
   return !body.safeParse({}).success || refusals.includes('no_fields_to_update')
 }
 
-function bodyOf(body: z.ZodType | 'multipart'): Content {
+function bodyOf(body: NonNullable<Endpoint['body']>): Content {
+  if (body === 'form') return { 'application/x-www-form-urlencoded': { schema: { type: 'object' } } }
   if (body !== 'multipart') return { 'application/json': { schema: toSchema(body, 'input') } }
   const { properties } = toSchema(uploadFields, 'input')
   const file = { type: 'string', format: 'binary' }
@@ -166,7 +167,7 @@ function bodyOf(body: z.ZodType | 'multipart'): Content {
 }
 
 const seconds = { schema: { type: 'integer' } }
-const byteTypes = { file: 'image/webp', archive: 'application/zip' } as const
+const byteTypes = { file: 'image/webp', archive: 'application/zip', redirect: null } as const
 
 function describeReplies(endpoint: Endpoint): Operation['responses'] {
   const { replies, limit } = endpoint
@@ -175,8 +176,10 @@ function describeReplies(endpoint: Endpoint): Operation['responses'] {
   for (const [status, reply] of Object.entries(replies)) {
     const isJson = reply instanceof z.ZodType
     const schema = isJson ? toSchema(reply, 'output') : { type: 'string', format: 'binary' }
-    const content = { [isJson ? 'application/json' : byteTypes[reply]]: { schema } }
-    described[status] = { description: 'Done', ...(limited && { headers: limited }), content }
+    const type = isJson ? 'application/json' : byteTypes[reply]
+    const headers = { ...limited, ...(!type && { Location: { schema: { type: 'string' } } }) }
+    const content = type && { [type]: { schema } }
+    described[status] = { description: 'Done', ...(limited && { headers }), ...(content && { content }) }
   }
   for (const [status, codes] of Map.groupBy(refusalsOf(endpoint), (code) => refusals[code].status)) {
     const schemas = codes.map((code) => refusalSchemas[code])

@@ -21,6 +21,9 @@ export const unclaimedUploadBytesMax = 5 * 1024 * 1024
 /** Contract: 3, Passkeys. */
 export const passkeysMax = 10
 export const passkeyNameMax = 64
+/** Contract: 3, Identity providers. */
+export const linkedIdentitiesMax = 10
+export const redirectMax = 1_000
 /** Contract: 5, suspend. */
 export const suspensionReasonMax = 500
 /** Contract: 5, Settings. */

@@ -1,13 +1,17 @@
 import { deletionOrdersReply, fanoutBody, fanoutReply } from '../federation.ts'
 import * as identities from '../identities.ts'
 import * as passkeys from '../passkeys.ts'
+import * as providers from '../providers.ts'
 import { attachTokenBody } from '../relay.ts'
 import { socketsReply } from '../sockets.ts'
 import * as users from '../users.ts'
 import { created, endpoint, ok, okOrCreated, type Declarations } from './declaration.ts'
 
 const ofLoginCode = ['second_factor_required', 'second_factor_wrong', 'second_factor_blocked'] as const
-const ofOwnPassword = ['password_required', 'password_incorrect', 'hashing_busy'] as const
+const ofTicket = ['ticket_refused', 'fresh_sign_in_required'] as const
+const ofOwnPassword = ['password_required', 'password_incorrect', 'hashing_busy', ...ofTicket] as const
+/** Where a token counts although none is needed. */
+const ofToken = ['unauthorized', 'invalid_token', 'token_revoked', 'account_deleted'] as const
 const ofOwnCode = ['second_factor_off', 'second_factor_incorrect', 'second_factor_blocked'] as const
 
 /** Contract: 3. */
@@ -60,7 +64,7 @@ export const accountDeclarations = {
     body: users.changePasswordBody,
     refusals: [
       ...['password_too_short', 'current_password_required', 'current_password_incorrect'],
-      ...['password_changed_meanwhile', 'hashing_busy'],
+      ...['password_changed_meanwhile', 'hashing_busy', ...ofTicket],
     ] as const,
   }),
   deleteSelf: endpoint('Delete the own account for good', users.done, {
@@ -68,7 +72,7 @@ export const accountDeclarations = {
     refusals: [
       ...['username_confirmation_required', 'username_confirmation_mismatch', 'password_required'],
       ...['account_deletion_password_incorrect', 'account_deletion_blocked_owned_spaces', 'upstream_unavailable'],
-      'hashing_busy',
+      ...['hashing_busy', ...ofTicket],
     ] as const,
   }),
   deleteFederationIdentity: endpoint('Delete the own identity on other instances', ok(fanoutReply), {
@@ -188,4 +192,47 @@ export const accountDeclarations = {
     body: users.ownPasswordBody,
     refusals: ['passkey_unknown', ...ofOwnPassword],
   }),
+  listProviders: endpoint('With what people can sign in', ok(providers.providersReply)),
+  startProvider: endpoint(
+    'Where the identity provider signs a person in; sets the cookie that binds the browser',
+    ok(providers.startProviderReply),
+    {
+      params: providers.providerParams,
+      body: providers.startProviderBody,
+      refusals: ['provider_unknown', 'provider_unavailable', 'providers_local_only', ...ofToken],
+    },
+  ),
+  providerCallback: endpoint(
+    'Where the identity provider sends the browser back; leads to /sign-in with a ticket or an error in the fragment',
+    { 303: 'redirect' },
+    { params: providers.providerParams, query: providers.providerCallbackQuery },
+  ),
+  finishProvider: endpoint(
+    'Log in, register or link an identity with the ticket of a sign-in',
+    { 200: providers.finishProviderReply, 201: users.credentialsReply },
+    {
+      body: providers.finishProviderBody,
+      refusals: [
+        ...['ticket_invalid', 'provider_unknown', 'account_suspended', ...ofLoginCode, ...ofToken],
+        ...['provider_username_required', 'registration_by_provider_closed', 'username_taken'],
+        ...['username_length_invalid', 'username_characters_invalid', 'display_name_too_long'],
+        ...['invite_required', 'invite_invalid', 'providers_local_only', 'identity_held', 'identity_limit'],
+        ...ofOwnPassword,
+      ] as const,
+    },
+  ),
+  listLinkedIdentities: endpoint('The own linked identities, oldest first', ok(providers.linkedIdentitiesReply)),
+  unlinkIdentity: endpoint('Remove an own linked identity', users.done, {
+    body: users.ownPasswordBody,
+    refusals: ['linked_identity_unknown', 'last_sign_in_method', ...ofOwnPassword],
+  }),
+  backChannelLogout: endpoint(
+    'An identity provider ends all sessions of an account (OpenID Connect Back-Channel Logout 1.0)',
+    users.done,
+    {
+      params: providers.providerParams,
+      body: 'form',
+      refusals: ['provider_unknown', 'provider_unavailable', 'logout_token_invalid'],
+    },
+  ),
 } satisfies Declarations

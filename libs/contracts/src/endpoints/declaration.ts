@@ -2,15 +2,16 @@ import type { z } from 'zod'
 import type { RefusalCode } from '../refusals.ts'
 import type { EndpointName } from './table.ts'
 
-/** `'file'`: an image, `'archive'`: a ZIP archive. */
-type Reply = z.ZodType | 'file' | 'archive'
+/** `'file'`: an image, `'archive'`: a ZIP archive, `'redirect'`: none, but an address. */
+type Reply = z.ZodType | 'file' | 'archive' | 'redirect'
 /** By status. */
 type Replies = Record<number, Reply>
 type Parts = {
   /** An `:id` needs none. */
   params?: z.ZodObject
   query?: z.ZodObject
-  body?: z.ZodType | 'multipart'
+  /** `'form'`: `application/x-www-form-urlencoded`. */
+  body?: z.ZodType | 'multipart' | 'form'
   refusals?: readonly RefusalCode[]
 }
 export type EndpointDeclaration = { summary: string; replies: Replies } & Parts

@@ -54,7 +54,7 @@ const byAccess = {
 
 export function refusalsOf({ access, limit, body, refusals = [] }: Endpoint): Set<RefusalCode> {
   const kind = [...everywhere, ...broken, ...byAccess[access], ...(limit ? (['rate_limited'] as const) : [])]
-  const ofBody = body === 'multipart' ? ofForm : body || access === 'peer' ? ofJson : []
+  const ofBody = body === 'multipart' || body === 'form' ? ofForm : body || access === 'peer' ? ofJson : []
   return new Set([...kind, ...ofBody, ...refusals])
 }
 

@@ -21,6 +21,10 @@ export type EndpointRow = {
   limit?: Limit
   /** The service gets a query that is not encoded correctly. Otherwise it is refused. */
   anyQuery?: boolean
+  /** A bearer token counts although none is required. */
+  readsToken?: boolean
+  /** The service gets the cookies of the request. */
+  readsCookies?: boolean
   /** With access `upstream`. */
   right?: UpstreamRight
 }
@@ -44,7 +48,7 @@ const sessionGateway = rowsOf('session-gateway')
 const ownWrites = { requests: 60, windowSeconds: 60, by: 'account' } as const
 
 const likeLogin = { requests: 15, windowSeconds: 120 } as const
-/** Each opened login page asks. They cost nothing and are not stored. */
+/** Each opened login page asks, and a provider for all its people. They cost little and are not stored. */
 const offers = { requests: 300, windowSeconds: 60 } as const
 const checks = { requests: 30, windowSeconds: 60 } as const
 const twiceADay = { requests: 2, windowSeconds: 86_400, by: 'account' } as const
@@ -93,6 +97,19 @@ export const endpointTable = {
   addPasskey: identity('POST', '/api/users/@me/passkeys', 'bearer', likeLogin),
   listPasskeys: identity('GET', '/api/users/@me/passkeys', 'bearer'),
   removePasskey: identity('DELETE', '/api/users/@me/passkeys/:id', 'bearer', likeLogin),
+  listProviders: identity('GET', '/api/auth/providers', 'anyone', offers),
+  startProvider: {
+    ...identity('POST', '/api/auth/providers/:provider/start', 'anyone', checks),
+    ...{ readsToken: true, readsCookies: true },
+  },
+  providerCallback: {
+    ...identity('GET', '/api/auth/providers/:provider/callback', 'anyone', checks),
+    ...{ anyQuery: true, readsCookies: true },
+  },
+  finishProvider: { ...identity('POST', '/api/auth/providers/finish', 'anyone', likeLogin), readsToken: true },
+  listLinkedIdentities: identity('GET', '/api/users/@me/identities', 'bearer'),
+  unlinkIdentity: identity('DELETE', '/api/users/@me/identities/:id', 'bearer', likeLogin),
+  backChannelLogout: identity('POST', '/api/auth/providers/:provider/back-channel-logout', 'anyone', offers),
 
   // Contract: 3, upstreams
   readAccounts: { ...identity('POST', '/api/upstream/accounts', 'upstream', ofUpstream), ...ofAccounts },
@@ -155,11 +172,11 @@ export const endpointTable = {
 }
 export type EndpointName = keyof typeof endpointTable
 
-/** Open to anyone, and called by peers alone. */
-export const openPeerEndpoints = ['acceptPeer', 'receiptKeys'] as const
+/** Open to anyone, and called by no client, but by peers, identity providers and the browser itself. */
+export const openServerEndpoints = ['acceptPeer', 'receiptKeys', 'providerCallback', 'backChannelLogout'] as const
 
 type ServerEndpointName =
-  | (typeof openPeerEndpoints)[number]
+  | (typeof openServerEndpoints)[number]
   | { [N in EndpointName]: (typeof endpointTable)[N]['access'] extends 'peer' | 'upstream' ? N : never }[EndpointName]
 export type ClientEndpointName = Exclude<EndpointName, ServerEndpointName>
 

@@ -282,4 +282,55 @@ export const release030 = {
   Migration20261209ReservedUsernames: [
     `alter table instance_settings add column reserved_usernames jsonb not null default '[]'`,
   ],
+  /** Contract: 3, Identity providers. */
+  Migration20261210IdentityProviders: [
+    'alter table users add column has_password boolean not null default true',
+    `create table linked_identities (
+      id bigint primary key,
+      user_id bigint not null references users (id) on delete cascade,
+      provider text not null,
+      issuer text not null,
+      subject text not null,
+      name text,
+      linked_at timestamptz not null,
+      last_used_at timestamptz,
+      constraint linked_identities_issuer_subject unique (issuer, subject)
+    )`,
+    'create index linked_identities_user on linked_identities (user_id)',
+    `create table provider_flows (
+      state_hash text primary key,
+      cookie_hash text not null,
+      provider text not null,
+      issuer text not null,
+      purpose text not null,
+      user_id bigint references users (id) on delete cascade,
+      nonce text not null,
+      code_verifier text not null,
+      redirect text,
+      created_at timestamptz not null,
+      expires_at timestamptz not null
+    )`,
+    'create index provider_flows_expiry on provider_flows (expires_at)',
+    'create index provider_flows_user on provider_flows (user_id) where user_id is not null',
+    `create table provider_tickets (
+      hash text primary key,
+      provider text not null,
+      issuer text not null,
+      subject text not null,
+      purpose text not null,
+      user_id bigint references users (id) on delete cascade,
+      claims jsonb not null,
+      auth_time timestamptz,
+      expires_at timestamptz not null
+    )`,
+    'create index provider_tickets_expiry on provider_tickets (expires_at)',
+    'create index provider_tickets_user on provider_tickets (user_id) where user_id is not null',
+    `create table logout_tokens (
+      issuer text not null,
+      jti text not null,
+      expires_at timestamptz not null,
+      primary key (issuer, jti)
+    )`,
+    'create index logout_tokens_expiry on logout_tokens (expires_at)',
+  ],
 }

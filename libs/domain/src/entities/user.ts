@@ -29,6 +29,9 @@ function parseArray(json: string): unknown[] {
   }
 }
 
+/** No hash can equal it: the account has no password. Contract: 3, Identity providers. */
+export const noPasswordHash = '!'
+
 declare const ofRevocation: unique symbol
 
 /** Milliseconds since the epoch. No token was issued in its second before: only `revocationTime` of identity makes one. */
@@ -39,6 +42,8 @@ const UserSchema = defineTable('User', 'users', {
   id: p.bigint('string').primary().autoincrement(false),
   username: p.text().unique(),
   passwordHash: p.text().hidden(),
+  /** False: the hash is `noPasswordHash`. Contract: 3, Identity providers. */
+  hasPassword: p.boolean().default(true),
   displayName: p.text().nullable(),
   avatar: p.text().nullable(),
   banner: p.text().nullable(),
@@ -139,7 +144,12 @@ export class User extends UserSchema.class {
     if (!this.federationHomeOrphaned || this.isDeleted || this.secondFactor)
       throw new Error('only a live detached account without a second factor can be reattached')
     set(this, { homeInstance: this.detachedHomeInstance, homeUserId, username, ...notDetached })
-    set(this, { passwordChangeRequired: false, profileUpdatedAt: 0, stateVersion: this.stateVersion + 1 })
+    set(this, {
+      hasPassword: true,
+      passwordChangeRequired: false,
+      profileUpdatedAt: 0,
+      stateVersion: this.stateVersion + 1,
+    })
     set(this, { ...notSuspendedByHome, ...noRecovery })
   }
 
@@ -156,7 +166,7 @@ export class User extends UserSchema.class {
 
   /** Spec: Bearer tokens, revocation. */
   changePassword(passwordHash: string, at: RevocationTime): void {
-    set(this, { passwordHash, passwordChangedAt: at, passwordChangeRequired: false, ...noRecovery })
+    set(this, { passwordHash, hasPassword: true, passwordChangedAt: at, passwordChangeRequired: false, ...noRecovery })
     this.stateVersion += 1
   }
 
@@ -245,7 +255,8 @@ export class User extends UserSchema.class {
     Object.assign(this, emptyProfile)
     set(this, { ...notDetached, ...notSuspended, ...notSuspendedByHome, suspensionChangedAt: null, ...noRecovery })
     set(this, { username: `!deleted:${this.id}`, passwordHash, isDeleted: true, status: 'offline', isAdmin: false })
-    set(this, { avatarSource: null, bannerSource: null, replicatedInstances: [], passwordChangeRequired: false })
+    set(this, { avatarSource: null, bannerSource: null, replicatedInstances: [] })
+    set(this, { hasPassword: true, passwordChangeRequired: false })
     set(this, { secondFactor: false, secondFactorDue: false, sessionsEndedAt: laterOf(now, this.sessionsEndedAt) })
     this.stateVersion += 1
   }

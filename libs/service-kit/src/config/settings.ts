@@ -35,6 +35,10 @@ export function upstreamsConfig(given: Pick<Given<'gateway'>, 'GATEHOUSE_UPSTREA
   return given.GATEHOUSE_UPSTREAMS ? { upstreamsFile: given.GATEHOUSE_UPSTREAMS } : {}
 }
 
+export function providersConfig(given: Pick<Given<'identity'>, 'GATEHOUSE_PROVIDERS'>): { providersFile?: string } {
+  return given.GATEHOUSE_PROVIDERS ? { providersFile: given.GATEHOUSE_PROVIDERS } : {}
+}
+
 type S3Key = { accessKeyId: string; secretAccessKey: string; sessionToken: string }
 
 /** `prefix` is empty, or ends with a slash. */

@@ -174,6 +174,9 @@ export const settings = {
     JWT_RENEW: setting(accounts, variables.flag(true), {
       meaning: 'Whether a token older than a day is renewed, so that a session lasts while it is used',
     }),
+    PASSWORDS: setting(accounts, variables.flag(true), {
+      meaning: 'Whether local users log in with a password. `false`: only with an identity provider or a passkey',
+    }),
     REGISTRATION_OPEN: setting(accounts, variables.flag(true), {
       meaning: 'Whether anyone can register, until an admin changes the setting',
     }),
@@ -238,6 +241,10 @@ export const settings = {
     ...(Object.fromEntries(ports) as Ports),
   }),
   ...inSection('Upstreams', {
+    GATEHOUSE_PROVIDERS: setting(accounts, variables.text(''), {
+      meaning: 'Path of the YAML or JSON file that names the identity providers (OpenID Connect)',
+      note: 'Docker Compose: /etc/gatehouse/providers.yaml, which is deploy/upstreams/providers.yaml.',
+    }),
     GATEHOUSE_UPSTREAMS: setting(routed, variables.text(''), {
       meaning: 'Path of the YAML or JSON file that declares your own services',
       note: 'Docker Compose: /etc/gatehouse/upstreams.yaml, which is deploy/upstreams/upstreams.yaml.',

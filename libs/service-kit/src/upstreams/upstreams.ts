@@ -1,11 +1,9 @@
-import { readFile } from 'node:fs/promises'
-import { isatty } from 'node:tty'
 import { upstreamsFile, endpointTable, gatewayPaths, upstreamRoute, type Upstream } from '@gatehouse/contracts'
 import { ConfigurationError } from '../config/configuration.ts'
+import { placeOf, readYaml, watchFile, type FileWatch } from '../config/watched-file.ts'
 import type { Log } from '../log/log.ts'
 
-type Listener = (upstreams: readonly Upstream[]) => void
-export type UpstreamsWatch = Awaited<ReturnType<typeof watchUpstreams>>
+export type UpstreamsWatch = FileWatch<readonly Upstream[]>
 
 export const noUpstreams: UpstreamsWatch = {
   current: [],
@@ -13,43 +11,10 @@ export const noUpstreams: UpstreamsWatch = {
   [Symbol.dispose]: () => undefined,
 }
 
-/** Reads the file, and again on each SIGHUP. The first fault throws ConfigurationError, later ones change nothing. Contract: 8, GATEHOUSE_UPSTREAMS. */
-export async function watchUpstreams(path: string, { log }: { log: Log }) {
-  let current: readonly Upstream[] = await readUpstreams(path)
-  const listeners = new Set<Listener>()
-
-  async function readAgain(): Promise<void> {
-    try {
-      current = await readUpstreams(path)
-      for (const listener of listeners) listener(current)
-      log.info({ upstreams: current.map(({ name }) => name) }, 'upstreams read again')
-    } catch (err) {
-      log.error({ err }, 'upstreams not read: those of before stay in force')
-    }
-  }
-
-  // Reads run in order, so that the last signal wins.
-  let reading = Promise.resolve()
-  const wasOnTerminal = isatty(process.stdout.fd)
-  const onSignal = (): void => {
-    // A terminal that is closed sends SIGHUP too.
-    if (wasOnTerminal && !isatty(process.stdout.fd)) return void process.kill(process.pid, 'SIGTERM')
-    reading = reading.then(readAgain)
-  }
-  process.on('SIGHUP', onSignal)
-  return {
-    get current(): readonly Upstream[] {
-      return current
-    },
-    onChange: (listener: Listener) => {
-      listeners.add(listener)
-      return (): void => void listeners.delete(listener)
-    },
-    [Symbol.dispose]: (): void => {
-      process.off('SIGHUP', onSignal)
-      listeners.clear()
-    },
-  }
+/** Reads the file, and again on each SIGHUP. Throws ConfigurationError. Contract: 8, GATEHOUSE_UPSTREAMS. */
+export async function watchUpstreams(path: string, { log }: { log: Log }): Promise<UpstreamsWatch> {
+  const names = (upstreams: readonly Upstream[]) => upstreams.map(({ name }) => name)
+  return await watchFile(() => readUpstreams(path), { log, what: 'upstreams', names })
 }
 
 /** The variable with the path of the file. Contract: 8. */
@@ -57,33 +22,15 @@ export const upstreamsVariable = 'GATEHOUSE_UPSTREAMS'
 
 /** Throws ConfigurationError with every fault and its place: `upstreams[0].routes[1].prefix: …`. Contract: 8, GATEHOUSE_UPSTREAMS. */
 export async function readUpstreams(path: string): Promise<Upstream[]> {
-  const file = await readYaml(path)
+  const file = await readYaml(path, upstreamsVariable)
   const parsed = upstreamsFile.safeParse(file)
   const issues = parsed.error?.issues ?? []
-  const faults = [...issues.map(({ path, message }) => `${placeOf(path)}${message}`), ...findConflicts(file)]
+  const faults = [
+    ...issues.map(({ path, message }) => `${placeOf(path, upstreamsVariable)}${message}`),
+    ...findConflicts(file),
+  ]
   if (!parsed.success || faults.length > 0) throw new ConfigurationError(faults)
   return parsed.data.upstreams
-}
-
-async function readYaml(path: string): Promise<unknown> {
-  const failed = (what: string, cause: unknown) => new ConfigurationError([`${upstreamsVariable}: ${what}`], { cause })
-  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
-    throw failed('cannot read the file that it names; check its path and permissions', cause)
-  })
-  const { parseDocument } = await import('yaml')
-  const document = parseDocument(text, { prettyErrors: true })
-  const faults = document.errors.map(({ message }) => message.split('\n')[0]?.replace(/:$/, ''))
-  if (faults.length > 0) throw new ConfigurationError(faults.map((fault) => `${upstreamsVariable}: ${fault}`))
-  try {
-    return document.toJS()
-  } catch (cause) {
-    throw failed(`cannot be read: ${String(cause)}`, cause)
-  }
-}
-
-function placeOf(path: readonly PropertyKey[]): string {
-  const place = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('')
-  return `${place.replace(/^\./, '') || upstreamsVariable}: `
 }
 
 type Claim = { value: string; place: string; owner: number }

@@ -1,10 +1,11 @@
 import { listOpenSockets } from '@gatehouse/contracts'
 import { read } from '@gatehouse/database'
-import { Passkey, SignIn, adminView, deletedUsername } from '@gatehouse/domain'
+import { LinkedIdentity, Passkey, SignIn, adminView, deletedUsername } from '@gatehouse/domain'
 import { Unavailable } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
+import { identityReply } from '../replies/replies.ts'
 import { listAudit } from './list-audit.ts'
 import { listOrders, listPeersOfUser } from './list-orders.ts'
 import { loadUser } from './load-user.ts'
@@ -17,9 +18,10 @@ export async function describeUser(deps: Pick<Deps, 'orm' | 'bus' | 'log'>, aske
   const user = await loadUser(deps.orm.em, userId)
   const em = deps.orm.em.fork()
   const sockets = askSockets(deps, asked)
-  const [invitedBy, passkeys, lastSignIn, audit, instances, { orders }] = await Promise.all([
+  const [invitedBy, passkeys, identities, lastSignIn, audit, instances, { orders }] = await Promise.all([
     findInvitation(em, userId),
     em.count(Passkey, { userId }),
+    deps.orm.em.fork().find(LinkedIdentity, { userId }, { orderBy: { id: 'asc' } }),
     deps.orm.em.fork().findOne(SignIn, { userId }, { orderBy: { id: 'desc' } }),
     listAudit(deps.orm.em.fork(), { subject: userId, limit: policy.auditOfUser, tz: 'UTC' }),
     listPeersOfUser(deps.orm.em.fork(), userId),
@@ -30,6 +32,7 @@ export async function describeUser(deps: Pick<Deps, 'orm' | 'bus' | 'log'>, aske
     invitedBy,
     ...(await sockets),
     passkeys,
+    identities: identities.map(identityReply),
     secondFactor: user.secondFactor,
     lastLoginAt: lastSignIn?.signedInAt.getTime() ?? null,
     audit: audit.entries,

@@ -1,6 +1,6 @@
 import { signToken } from '@gatehouse/auth'
 import { instanceProfileNames, type InstanceProfile } from '@gatehouse/contracts'
-import { sanitizeUser, type RevocationTime, type User } from '@gatehouse/domain'
+import { sanitizeUser, type LinkedIdentity, type RevocationTime, type User } from '@gatehouse/domain'
 import { version } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
 import type { IssueTime } from '../operations/credentials/sign-ins.ts'
@@ -18,6 +18,11 @@ export function tokenReply({ config, tokenKey }: Deps, { user, issuedAt }: Holde
 /** Spec: register, login. */
 export function credentialsReply(deps: Deps, holder: Holder) {
   return { ...tokenReply(deps, holder), user: sanitizeUser(holder.user, true) }
+}
+
+/** Contract: 3, Identity providers. */
+export function identityReply({ id, provider, name, linkedAt, lastUsedAt }: LinkedIdentity) {
+  return { id, provider, name: name ?? null, linkedAt: linkedAt.getTime(), lastUsedAt: lastUsedAt?.getTime() ?? null }
 }
 
 /** Contract: 3. */

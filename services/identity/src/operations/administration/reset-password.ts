@@ -1,5 +1,5 @@
 import { passwordReset } from '@gatehouse/contracts'
-import { Passkey, User } from '@gatehouse/domain'
+import { User } from '@gatehouse/domain'
 import { randomToken, refuse } from '@gatehouse/runtime'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
@@ -7,8 +7,9 @@ import { requireLive } from '../../queries/load-user.ts'
 import { changeOther, enterAct, recordAccountEvent, type AdminAct } from '../change-account.ts'
 import { hashSecret } from '../credentials/recover.ts'
 import { revocationTime } from '../credentials/revocation-time.ts'
+import { removeOtherWaysIn } from '../providers/ways-in.ts'
 
-type ResetDeps = OperationContext & Pick<Deps, 'hasher'>
+type ResetDeps = OperationContext & Pick<Deps, 'hasher' | 'config'>
 
 /** Gives a local account a temporary password, and revokes its tokens. Spec: Admin reset 1-4. */
 export async function resetPassword(deps: ResetDeps, { address, ...act }: AdminAct & { address: string }) {
@@ -19,9 +20,8 @@ export async function resetPassword(deps: ResetDeps, { address, ...act }: AdminA
   const state = await changeOther(deps, act, async (user, em) => {
     requireResettable(user)
     const at = await revocationTime(deps, em, { user })
+    await removeOtherWaysIn(deps, em, user)
     user.resetPassword(passwordHash, at)
-    // An attacker with the old password may have added one.
-    await em.nativeDelete(Passkey, { userId })
     enterAct(em, { action: 'user.password-reset', user, actor, at })
     return await recordAccountEvent(em, deps, passwordReset, { user, at, actor, requestId })
   })

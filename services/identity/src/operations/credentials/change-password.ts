@@ -13,15 +13,16 @@ type PasswordChange = z.infer<typeof changePasswordBody> & OwnAct & { address: s
 const refusals = { missing: 'current_password_required', wrong: 'current_password_incorrect' } as const
 
 /**
- * Revokes every earlier token. The fresh one is of `issuedAt`, the time of the change. Spec: change-password 1-4; Contract: 3,
- * change-password.
+ * Revokes every earlier token. The fresh one is of `issuedAt`, the time of the change. With a ticket, an account gets its first
+ * password. Spec: change-password 1-4; Contract: 3, change-password.
  */
 export async function changePassword(deps: OperationContext & Pick<Deps, 'hasher'>, change: PasswordChange) {
-  const { caller, address, currentPassword, newPassword, requestId } = change
+  const { caller, currentPassword, newPassword, requestId, ...given } = change
   const before = await loadCaller(deps, caller)
-  await verifyOwnPassword(deps, before, { password: currentPassword, address, ...refusals })
-  const passwordHash = await deps.hasher.hash(newPassword, address)
+  const confirm = await verifyOwnPassword(deps, before, { ...given, password: currentPassword, ...refusals })
+  const passwordHash = await deps.hasher.hash(newPassword, change.address)
   const { state, ...changed } = await changeSelf(deps, caller, async (user, em) => {
+    await confirm(user, em)
     refuseOutdated(before, user)
     const issuedAt = await revocationTime(deps, em, { user, caller })
     user.changePassword(passwordHash, issuedAt)
@@ -33,8 +34,7 @@ export async function changePassword(deps: OperationContext & Pick<Deps, 'hasher
   return changed
 }
 
-/** An earlier release changes it in the second of the caller's token. A refresh from home replaces a federated user's hash. */
+/** An earlier release changes it in the second of the caller's token. */
 function refuseOutdated(before: User, now: User): void {
-  if (before.isLocal() && now.passwordHash !== before.passwordHash) throw refuse.current_password_incorrect()
   if (now.passwordChangedAt !== before.passwordChangedAt) throw refuse.password_changed_meanwhile()
 }

@@ -10,7 +10,7 @@ import { changeConfirmed, type Confirmed } from './verify-password.ts'
 export async function endSessions(deps: OperationContext & Pick<Deps, 'hasher'>, given: Confirmed) {
   const { caller, requestId } = given
   const { state, ...ended } = await changeConfirmed(deps, given, (user, em) =>
-    end(deps, em, { user, caller, actor: actorOf(user), requestId }),
+    endLockedSessions(deps, em, { user, caller, actor: actorOf(user), requestId }),
   )
   await deps.afterCommit.invalidateCache(state)
   return ended
@@ -20,7 +20,7 @@ export async function endSessions(deps: OperationContext & Pick<Deps, 'hasher'>,
 export async function endUserSessions(deps: OperationContext, act: AdminAct): Promise<void> {
   const { actor, requestId } = act
   const { state } = await changeOther(deps, act, async (user, em) => {
-    const ended = await end(deps, em, { user, actor, requestId })
+    const ended = await endLockedSessions(deps, em, { user, actor, requestId })
     enterAct(em, { action: 'user.sessions-ended', user, actor, at: ended.issuedAt })
     return ended
   })
@@ -29,7 +29,12 @@ export async function endUserSessions(deps: OperationContext, act: AdminAct): Pr
 
 type End = Cause & { actor: Actor; caller?: ActingCaller }
 
-async function end(deps: OperationContext, em: EntityManager, { user, caller, actor, requestId }: End) {
+/** Call it under the account's lock, and `invalidateCache` after the commit. Contract: 3, sessions/end. */
+export async function endLockedSessions(
+  deps: OperationContext,
+  em: EntityManager,
+  { user, caller, actor, requestId }: End,
+) {
   const issuedAt = await revocationTime(deps, em, { user, caller })
   user.endSessions(issuedAt)
   const state = await recordAccountEvent(em, deps, sessionsEnded, { user, at: issuedAt, actor, requestId })

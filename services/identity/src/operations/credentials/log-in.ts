@@ -11,7 +11,7 @@ import { recordSignIn, type Sender } from './sign-ins.ts'
 /** `issuedAt` (ms) is the time of issue of the token. `refreshed`: the home instance verified the password. */
 export type LoggedIn = Awaited<ReturnType<typeof logIn>>
 
-/** No password fits it. Unknown names and stubs take the time of a wrong password. Contract: 1. */
+/** No password fits it. Unknown names, stubs and accounts without a password take the time of a wrong one. Contract: 1. */
 const dummyHash = '$2b$12$SABb/N/Pj9aB1rMxt9wUnuHNFUnndzJcZ3m76ea.dRaDrYa4XkXZG'
 
 /**
@@ -21,9 +21,9 @@ const dummyHash = '$2b$12$SABb/N/Pj9aB1rMxt9wUnuHNFUnndzJcZ3m76ea.dRaDrYa4XkXZG'
 export async function logIn(deps: RefreshDeps & FactorDeps, attempt: z.infer<typeof loginBody> & Sender) {
   const account = await findNamed(deps, attempt.username)
   if (account?.isDeleted) throw refuse.account_deleted()
-  const hash = account && !account.isStub() ? account.passwordHash : dummyHash
-  const fits = await deps.hasher.verify(attempt.password, hash, attempt.address)
-  if (!account || (!fits && account.isLocal())) throw refuse.invalid_credentials()
+  const fits = await deps.hasher.verify(attempt.password, comparedHash(account), attempt.address)
+  const isAccepted = fits && deps.config.passwords
+  if (!account || (!isAccepted && account.isLocal())) throw refuse.invalid_credentials()
   const verifiedHash = fits ? account.passwordHash : await refreshPasswordFromHome(deps, account, attempt)
   const { id } = account
   const reload = async (em: EntityManager) => {
@@ -42,6 +42,10 @@ export async function logIn(deps: RefreshDeps & FactorDeps, attempt: z.infer<typ
   deps.afterCommit.publishEvents()
   throw loggedIn.refusal
 }
+
+/** What takes as long to compare with for every account. Contract: 1, Unknown names. */
+export const comparedHash = (account: User | undefined): string =>
+  account?.hasPassword && !account.isStub() ? account.passwordHash : dummyHash
 
 /** A name as it stands comes first: of an instance at another port the domain is the same. Contract: 1, Names as typed. */
 async function findNamed(

@@ -1,15 +1,17 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { passwordReset, snowflake, type recoverBody } from '@gatehouse/contracts'
-import { Passkey, User, assertCallerCurrent } from '@gatehouse/domain'
+import { User, assertCallerCurrent } from '@gatehouse/domain'
 import { isRefusal, refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { actorOf, changeUser, enterAct, recordAccountEvent } from '../change-account.ts'
+import { removeOtherWaysIn } from '../providers/ways-in.ts'
 import { judgeLoginCode, type FactorDeps } from '../second-factor/judge-code.ts'
 import { revocationTime } from './revocation-time.ts'
 import { recordSignIn, type Sender } from './sign-ins.ts'
 
+type RecoverDeps = FactorDeps & Pick<Deps, 'hasher' | 'config'>
 type Link = { userId: string; hash: string }
 
 /** Of 256 random bits, so it needs no salt. */
@@ -19,7 +21,7 @@ export const hashSecret = (secret: string): string => createHash('sha256').updat
  * Takes the password that a person chose by a link of an admin. The link is judged before the hash is computed, and again
  * under the account's lock: it counts once. A second factor is asked for as at the login. Contract: 3, recover.
  */
-export async function recover(deps: FactorDeps & Pick<Deps, 'hasher'>, recovery: z.infer<typeof recoverBody> & Sender) {
+export async function recover(deps: RecoverDeps, recovery: z.infer<typeof recoverBody> & Sender) {
   const { token, newPassword, code, address, client, requestId } = recovery
   const link = parseLink(token)
   const em = deps.orm.em.fork()
@@ -34,8 +36,8 @@ export async function recover(deps: FactorDeps & Pick<Deps, 'hasher'>, recovery:
     const refusal = await judgeLoginCode(deps, em, { user, code, requestId })
     if (refusal) return { refusal }
     const issuedAt = await revocationTime(deps, em, { user })
+    await removeOtherWaysIn(deps, em, user)
     user.recover(passwordHash, issuedAt)
-    await em.nativeDelete(Passkey, { userId: user.id })
     enterAct(em, { action: 'user.recovered', user, at: issuedAt })
     const facts = { user, at: issuedAt, actor: actorOf(user), requestId }
     const state = await recordAccountEvent(em, deps, passwordReset, facts)

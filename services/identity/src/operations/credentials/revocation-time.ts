@@ -2,6 +2,7 @@ import { read } from '@gatehouse/database'
 import { AttachProof, type ActingCaller, type RevocationTime, type User } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../../deps.ts'
+import { endTickets } from '../providers/end-tickets.ts'
 
 /** `caller`: the person of the account. */
 type Revocation = { user: User; caller?: ActingCaller | undefined }
@@ -12,7 +13,8 @@ const secondOf = (time: number): number => Math.floor(time / secondMs)
 /**
  * When a change revokes the account's tokens. Call it last, under the account's lock. It waits for the next second where a
  * token may be of this one, because a token of the second of the change stays valid. A wait that is too long or one too
- * many is left out, and the time lies ahead. What the tokens proved to other instances ends too. Contract: 3, Revocation;
+ * many is left out, and the time lies ahead. What the tokens proved to other instances ends too, and sign-ins at providers that
+ * are not finished. Contract: 3, Revocation;
  * docs/decisions/immediate-revocation.md.
  */
 export async function revocationTime(
@@ -22,6 +24,7 @@ export async function revocationTime(
 ): Promise<RevocationTime> {
   // They are issued under this lock, too.
   await em.nativeDelete(AttachProof, { userId: user.id })
+  await endTickets(em, user.id)
   const now = await deps.databaseTime(em)
   const signedIn = await findNewestSignIn(em, user.id, secondOf(now))
   const newest = Math.max(signedIn, secondOf(user.passwordChangedAt ?? 0), caller?.tokenIssuedAt ?? 0)

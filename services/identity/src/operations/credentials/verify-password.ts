@@ -4,40 +4,57 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../../deps.ts'
 import { loadCaller } from '../../queries/load-user.ts'
 import { changeSelf, type OwnAct } from '../change-account.ts'
+import { takeConfirmation } from '../../providers/tickets.ts'
+import { comparedHash } from './log-in.ts'
 
-type Attempt = {
-  password: unknown
-  address: string
+/** A ticket of a sign-in at a provider stands in place of the password. */
+type Given = { password?: unknown; ticket?: unknown; address: string }
+
+type Attempt = Given & {
   missing?: 'password_required' | 'current_password_required'
   wrong?: 'password_incorrect' | 'current_password_incorrect' | 'account_deletion_password_incorrect'
 }
 
-/** A federated account needs none. Throws `missing`, `wrong`, hashing_busy. Contract: 3, Confirmation by password. */
+type ConfirmDeps = Pick<Deps, 'orm' | 'hasher' | 'databaseTime'>
+
+/** Judges again under the account's lock, in the transaction of the act: it uses a ticket up. Throws as `verifyOwnPassword`. */
+export type Confirm = (user: User, em: EntityManager) => Promise<void>
+
+/**
+ * Call what it returns in the transaction of the act. A federated account needs none. Throws `missing`, `wrong`, hashing_busy,
+ * ticket_refused, fresh_sign_in_required. Contract: 3, Confirmation by password, Identity providers.
+ */
 export async function verifyOwnPassword(
-  { hasher }: Pick<Deps, 'hasher'>,
+  deps: ConfirmDeps,
   user: User,
-  { password, address, missing = 'password_required', wrong = 'password_incorrect' }: Attempt,
-): Promise<void> {
-  if (!user.isLocal()) return
+  { password, ticket, address, missing = 'password_required', wrong = 'password_incorrect' }: Attempt,
+): Promise<Confirm> {
+  if (!user.isLocal()) return async () => undefined
+  if (ticket !== undefined && ticket !== null) {
+    return async (now, em) => await takeConfirmation(deps, em, { user: now, ticket })
+  }
   if (typeof password !== 'string' || password === '') throw refuse[missing]()
-  if (!(await hasher.verify(password, user.passwordHash, address))) throw refuse[wrong]()
+  if (!(await deps.hasher.verify(password, comparedHash(user), address))) throw refuse[wrong]()
+  return async (now) => {
+    if (now.passwordHash !== user.passwordHash) throw refuse[wrong]()
+  }
 }
 
-/** By the own password. */
-export type Confirmed = OwnAct & { address: string; password?: unknown }
+/** By the own password, or by a ticket. */
+export type Confirmed = OwnAct & Given
 
-/** A change that the own password confirms, if it is still the same. `judge` may refuse before and under the lock. */
+/** A change that the own password confirms, if it is still the same, or a ticket. `judge` may refuse before and under the lock. */
 export async function changeConfirmed<T>(
-  deps: Pick<Deps, 'orm' | 'hasher'>,
-  { caller, address, password, judge }: Confirmed & { judge?: (user: User) => void },
+  deps: ConfirmDeps,
+  { caller, judge, ...given }: Confirmed & { judge?: (user: User) => void },
   change: (user: User, em: EntityManager) => Promise<T>,
 ): Promise<T> {
   const before = await loadCaller(deps, caller)
   judge?.(before)
-  await verifyOwnPassword(deps, before, { password, address })
+  const confirm = await verifyOwnPassword(deps, before, given)
   return await changeSelf(deps, caller, async (user, em) => {
     judge?.(user)
-    if (before.isLocal() && user.passwordHash !== before.passwordHash) throw refuse.password_incorrect()
+    await confirm(user, em)
     return await change(user, em)
   })
 }
@@ -45,8 +62,8 @@ export async function changeConfirmed<T>(
 /** Compares with the local hash only. A token that is revoked meanwhile learns nothing. Contract: 3, verify-password. */
 export async function verifyPassword(deps: Pick<Deps, 'orm' | 'hasher'>, given: Confirmed & { password: string }) {
   const { caller, password, address } = given
-  const { passwordHash } = await loadCaller(deps, caller)
-  const valid = await deps.hasher.verify(password, passwordHash, address)
+  const user = await loadCaller(deps, caller)
+  const valid = await deps.hasher.verify(password, comparedHash(user), address)
   await loadCaller(deps, caller)
   return { valid }
 }

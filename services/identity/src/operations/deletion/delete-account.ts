@@ -22,14 +22,14 @@ const wrong = 'account_deletion_password_incorrect'
 
 /** The last admin may delete the own account too: only the role is guarded. Spec: DELETE self 1-4. */
 export async function deleteAccount(deps: DeletionDeps & Pick<Deps, 'hasher'>, deletion: OwnDeletion): Promise<void> {
-  const { caller, username, password, address, requestId } = deletion
+  const { caller, username, requestId, ...given } = deletion
   const verified = await loadCaller(deps, caller)
   if (username !== verified.username) throw refuse.username_confirmation_mismatch()
-  await verifyOwnPassword(deps, verified, { password, address, wrong })
+  const confirm = await verifyOwnPassword(deps, verified, { ...given, wrong })
   const audience = await askBeforeDeletion(deps, verified)
   const state = await changeSelf(deps, caller, async (user, em) => {
     if (user.username !== username) throw refuse.username_confirmation_mismatch()
-    if (user.isLocal() && user.passwordHash !== verified.passwordHash) throw refuse[wrong]()
+    await confirm(user, em)
     return await deleteLockedAccount(deps, em, { user, mode: 'full', actor: null, requestId, audience })
   })
   await finishDeletion(deps, state)

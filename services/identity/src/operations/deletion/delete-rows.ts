@@ -3,12 +3,13 @@ import { bigintArray, changeRows, read } from '@gatehouse/database'
 import { deletedUsername } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { deleteFiles } from '../../uploads/upload-files.ts'
+import { endTickets } from '../providers/end-tickets.ts'
 
 /** Rows of one user. */
 const ownRows = [
   ...['space_members', 'role_assignments', 'read_states', 'space_folders', 'presences'],
   ...['federation_registries', 'federation_credentials', 'attach_proofs', 'second_factors', 'passkeys', 'sign_ins'],
-  'profile_askers',
+  ...['profile_askers', 'linked_identities', 'provider_flows'],
 ]
 
 type SharedTable = { table: string; key: string; columns: readonly string[] }
@@ -28,6 +29,7 @@ const moderation = [
 
 /** Spec: Tombstone, deleted rows and nulled references. */
 export async function deleteRelations(em: EntityManager, userId: string): Promise<void> {
+  await endTickets(em, userId)
   for (const table of ownRows) await changeRows(em, `delete from ${table} where user_id = ?`, [userId])
   await changeRows(em, 'update audit_log set actor_username = ? where actor_id = ?', [deletedUsername, userId])
   const named = "update audit_log set target_name = ? where target_type = 'user' and target_id = ?"

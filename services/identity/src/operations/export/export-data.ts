@@ -5,6 +5,7 @@ import { isRefusal, refuse } from '@gatehouse/runtime'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
 import { loadCaller } from '../../queries/load-user.ts'
+import { changeSelf } from '../change-account.ts'
 import { verifyOwnPassword, type Confirmed } from '../credentials/verify-password.ts'
 import { createArchive } from './archive.ts'
 import { ownParts } from './own-parts.ts'
@@ -14,10 +15,10 @@ type ExportDeps = OperationContext & Pick<Deps, 'config' | 'uploadStore' | 'hash
 /** Made while it is read, without a connection in between. A revocation destroys the stream. Contract: 3, export. */
 export async function exportData(deps: ExportDeps, given: Confirmed): Promise<{ archive: Readable; username: string }> {
   const { orm, clock, log, exportQuota } = deps
-  const { caller, address, password, requestId } = given
+  const { caller, requestId } = given
   const { userId } = caller
   const user = await loadCaller(deps, caller)
-  await verifyOwnPassword(deps, user, { password, address })
+  const confirm = await verifyOwnPassword(deps, user, given)
   /** Throws account_deleted, token_revoked. Design: invariant 1. */
   const judge = async () => {
     const [state] = await readAccountStates(orm.em, [userId])
@@ -29,6 +30,11 @@ export async function exportData(deps: ExportDeps, given: Confirmed): Promise<{ 
     if (exportQuota.total() < policy.exportsAtOnce) throw refuse.export_under_way()
     throw refuse.exports_busy({ headers: { 'Retry-After': String(policy.exportRetryAfterSeconds) } })
   }
+  const confirming = given.ticket === undefined ? undefined : changeSelf(deps, caller, confirm)
+  await confirming?.catch((error: unknown) => {
+    exportQuota.release(userId)
+    throw error
+  })
   const archive = createArchive(ownParts(deps, userId, judge), { modifiedAt: new Date(clock.now()) })
   archive.once('close', () => exportQuota.release(userId))
   archive.once('error', (err) => {

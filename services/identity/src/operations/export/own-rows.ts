@@ -20,6 +20,10 @@ export const ownRows: readonly (OwnRows & { file: string })[] = [
   rowsOf('passkeys.json', 'id')`
     select id::text as id, name, ${ms('created_at')} as "createdAt", ${ms('last_used_at')} as "lastUsedAt"
     from passkeys where user_id = :user and id > :after order by id limit :limit`,
+  rowsOf('linked-identities.json', 'id')`
+    select id::text as id, provider, issuer, subject, name, ${ms('linked_at')} as "linkedAt",
+      ${ms('last_used_at')} as "lastUsedAt"
+    from linked_identities where user_id = :user and id > :after order by id limit :limit`,
   rowsOf('sign-ins.json', 'id')`
     select id::text as id, ${ms('signed_in_at')} as "signedInAt", method, network, device
     from sign_ins where user_id = :user and id > :after order by id limit :limit`,

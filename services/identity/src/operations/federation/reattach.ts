@@ -8,7 +8,7 @@ import {
   verifyAttachProof,
 } from '@gatehouse/contracts'
 import { changeRows } from '@gatehouse/database'
-import { Passkey, User } from '@gatehouse/domain'
+import { LinkedIdentity, Passkey, User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
@@ -18,6 +18,7 @@ import { lockUser } from '../../queries/load-user.ts'
 import { changeSelf, recordProfileChange, refuseViolation, type OwnAct } from '../change-account.ts'
 import { deleteLockedAccount, finishDeletion, type DeletionDeps } from '../deletion/delete-account.ts'
 import { findExisting } from '../deletion/delete-rows.ts'
+import { endTickets } from '../providers/end-tickets.ts'
 import { textsOf } from './apply-remote-profiles.ts'
 
 type ReattachDeps = DeletionDeps & Pick<Deps, 'bus' | 'remotePictures'>
@@ -81,6 +82,8 @@ async function bindIdentity(deps: ReattachDeps, em: EntityManager, binding: Bind
   const { user, identity, lookup, requestId } = binding
   if (requireDetached(user) !== identity.homeInstance) throw refuse.proof_invalid()
   await em.nativeDelete(Passkey, { userId: user.id })
+  await endTickets(em, user.id)
+  await em.nativeDelete(LinkedIdentity, { userId: user.id })
   const stubState = await endStub(deps, em, binding)
   const owner = await em.findOne(User, { username: identity.username }, { fields: ['id'] })
   const isFree = !owner || owner.id === user.id

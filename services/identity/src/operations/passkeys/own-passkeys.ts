@@ -8,7 +8,8 @@ import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
 import { loadCaller } from '../../queries/load-user.ts'
 import { changeSelf, refuseViolation, type OwnAct } from '../change-account.ts'
-import { changeConfirmed, verifyOwnPassword, type Confirmed } from '../credentials/verify-password.ts'
+import { changeConfirmed, type Confirmed } from '../credentials/verify-password.ts'
+import { requireWayIn } from '../providers/ways-in.ts'
 import {
   algorithms,
   consumeChallenge,
@@ -28,25 +29,22 @@ export async function listPasskeys({ orm }: Pick<OperationContext, 'orm'>, userI
 
 /** What a browser needs to make a passkey, for `addPasskey` within five minutes. Contract: 3, Passkeys. */
 export async function beginPasskey(deps: OwnDeps, given: Confirmed): Promise<z.infer<typeof creationOptions>> {
-  const { caller, address, password } = given
-  const before = await loadCaller(deps, caller)
-  requireLocal(before)
-  await verifyOwnPassword(deps, before, { password, address })
-  const { id, username, displayName } = await loadCaller(deps, caller)
-  const em = deps.orm.em.fork()
-  const passkeys = await em.find(Passkey, { userId: id })
-  if (passkeys.length >= limits.passkeysMax) throw refuse.too_many_passkeys()
-  const { domain } = deps.config.publicAddress
-  return {
-    rp: { id: domain, name: domain },
-    user: { id: handleOf(id), name: username, displayName: displayName ?? username },
-    challenge: await issueChallenge(deps, em, ofAddition(before)),
-    pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
-    timeout: policy.passkeyChallengeMs,
-    excludeCredentials: passkeys.map(({ credentialId }) => ({ type: 'public-key', id: credentialId })),
-    authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' },
-    attestation: 'none',
-  }
+  return await changeConfirmed(deps, { ...given, judge: requireLocal }, async (user, em) => {
+    const { id, username, displayName } = user
+    const passkeys = await em.find(Passkey, { userId: id })
+    if (passkeys.length >= limits.passkeysMax) throw refuse.too_many_passkeys()
+    const { domain } = deps.config.publicAddress
+    return {
+      rp: { id: domain, name: domain },
+      user: { id: handleOf(id), name: username, displayName: displayName ?? username },
+      challenge: await issueChallenge(deps, em, ofAddition(user)),
+      pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
+      timeout: policy.passkeyChallengeMs,
+      excludeCredentials: passkeys.map(({ credentialId }) => ({ type: 'public-key', id: credentialId })),
+      authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' },
+      attestation: 'none',
+    }
+  })
 }
 
 /** Contract: 3, Passkeys. */
@@ -75,7 +73,8 @@ export async function removePasskey(deps: OwnDeps, { id, ...given }: Confirmed &
     const passkey = await em.findOne(Passkey, { id, userId: user.id })
     if (!passkey) throw refuse.passkey_unknown()
     await announce(em, deps, passkeyRemoved, { passkey, requestId: given.requestId })
-    em.remove(passkey)
+    await em.remove(passkey).flush()
+    await requireWayIn(deps, em, user)
   })
   deps.afterCommit.publishEvents()
 }

@@ -19,6 +19,8 @@ const actionTexts: Readonly<Record<AuditAction, Text>> = {
   'user.unsuspended-by-home': '{actor} unsuspended its user {target}',
   'user.second-factor-removed': '{actor} turned off two-factor for user {target}',
   'user.passkey-cloned': 'A cloned passkey for {actor} was blocked',
+  'user.identity-linked': '{actor} linked an account of an identity provider',
+  'user.identity-unlinked': '{actor} unlinked an account of an identity provider',
   'user.home-answer-refused': '{actor} couldn’t log in because the home instance confirmed a different user',
   'user.second-factor-blocked': '{actor} entered too many wrong authentication codes',
   'instance.imported': '{actor} imported data from another instance',

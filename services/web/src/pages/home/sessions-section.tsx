@@ -73,6 +73,7 @@ const methods: Record<SignIns[number]['method'], Text> = {
   password: 'Password',
   second_factor: 'Password and code',
   passkey: 'Passkey',
+  provider: 'Identity provider',
   home: 'Home instance password',
   recovery: 'Password reset link',
   registration: 'Account created',

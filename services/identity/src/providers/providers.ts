@@ -1,0 +1,173 @@
+import { OutboundFailure } from '@gatehouse/outbound'
+import { refuse } from '@gatehouse/runtime'
+import type { FileWatch, Provider } from '@gatehouse/service-kit'
+import type { JWTVerifyGetKey } from 'jose'
+import type { Configuration, CustomFetch, ServerMetadata } from 'openid-client'
+import type { Deps } from '../deps.ts'
+import { policy } from '../policy.ts'
+import { remember } from './remembered.ts'
+
+export type Providers = ReturnType<typeof createProviders>
+type KeySet = (...given: Parameters<JWTVerifyGetKey>) => ReturnType<JWTVerifyGetKey>
+
+/** Loaded with the first sign-in: a process without providers need not have it. */
+export const loadClient = () => import('openid-client')
+const loadJose = () => import('jose')
+
+/** What providers say of themselves, through the guarded connections. Contract: 3, Identity providers. */
+export function createProviders(
+  { outbound, clock }: Pick<Deps, 'outbound' | 'clock'>,
+  file: Pick<FileWatch<readonly Provider[]>, 'current'>,
+) {
+  /** The file makes new objects when it is read again. */
+  const known = new WeakMap<Provider, { metadata: Ask<ServerMetadata>; keys: Ask<KeySet> }>()
+  const guarded = guardedFetch(outbound)
+
+  function knowledgeOf(provider: Provider) {
+    const before = known.get(provider)
+    if (before) return before
+    const metadata = remember(clock, () => readMetadata(provider, guarded))
+    const keys = remember(clock, async () => await readKeys(await metadata(), guarded))
+    known.set(provider, { metadata, keys })
+    return { metadata, keys }
+  }
+  /** Throws why the provider cannot be used. */
+  const discover = async (provider: Provider): Promise<ServerMetadata> => await knowledgeOf(provider).metadata()
+  return {
+    list: () => file.current,
+    /** Throws provider_unknown. */
+    require: (id: string): Provider => {
+      const provider = file.current.find((one) => one.id === id)
+      if (!provider) throw refuse.provider_unknown()
+      return provider
+    },
+    discover,
+    /** For one sign-in: all that it asks ends with `signal`. Throws as `discover`. */
+    connect: async (provider: Provider, signal: AbortSignal): Promise<Configuration> =>
+      await configure(provider, await within(discover(provider), signal), guardedFetch(outbound, signal)),
+    /** For jose: asks again for an unknown key. Throws provider_unavailable where the keys cannot be had. */
+    keys: (provider: Provider): JWTVerifyGetKey => {
+      const { keys } = knowledgeOf(provider)
+      const read = async (isStale: boolean): Promise<KeySet> => {
+        return await keys({ isStale }).catch((cause: unknown) => {
+          throw unavailable(cause)
+        })
+      }
+      return async (header, token) => {
+        const { errors } = await loadJose()
+        try {
+          return await (
+            await read(false)
+          )(header, token)
+        } catch (error) {
+          if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
+          return await (
+            await read(true)
+          )(header, token)
+        }
+      }
+    },
+  }
+}
+
+type Ask<T> = (given?: { isStale?: boolean }) => Promise<T>
+
+/** 503 with Retry-After. */
+export const unavailable = (cause: unknown) =>
+  refuse.provider_unavailable({ cause, headers: { 'Retry-After': String(policy.providerRetryMs / 1_000) } })
+
+/** Gives up with the reason of the signal. */
+export async function within<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: ended, reject } = Promise.withResolvers<never>()
+  const end = () => reject(signal.reason as Error)
+  if (signal.aborted) end()
+  signal.addEventListener('abort', end)
+  try {
+    return await Promise.race([work, ended])
+  } finally {
+    signal.removeEventListener('abort', end)
+  }
+}
+
+const withoutBody: readonly number[] = [204, 205, 304]
+
+/** `fetch` over the guarded connections: no redirect, 10 s, 1 MB. Contract: 7, Outbound requests. */
+function guardedFetch(outbound: Deps['outbound'], signal?: AbortSignal): CustomFetch {
+  return async (url, { method, headers, body }) => {
+    const text = body === undefined || body === null ? undefined : requestText(body)
+    const answer = await outbound.request({
+      ...{ method, url, headers },
+      ...(text !== undefined && { body: text }),
+      ...(signal && { signal }),
+      ...{ timeoutMs: policy.providerTimeoutMs, maxBytes: policy.providerAnswerBytes },
+    })
+    const content = withoutBody.includes(answer.status) ? null : new Uint8Array(answer.body)
+    return new Response(content, { status: answer.status, headers: answer.headers })
+  }
+}
+
+function requestText(body: unknown): string {
+  if (typeof body === 'string') return body
+  if (body instanceof URLSearchParams) return body.toString()
+  throw new TypeError('the body must be a text')
+}
+
+/** Issuers on a loopback address: the guarded connections decide how far http reaches. */
+async function loadAllowHttp() {
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- is marked so that nobody overlooks it
+  return (await loadClient()).allowInsecureRequests
+}
+
+const isHttp = (url: string): boolean => url.startsWith('http:')
+
+/** The issuer to the letter, and an address for browsers that runs no code of theirs. */
+async function readMetadata(provider: Provider, guarded: CustomFetch): Promise<ServerMetadata> {
+  const { discovery, customFetch } = await loadClient()
+  const allowHttp = await loadAllowHttp()
+  const { issuer, clientId } = provider
+  const options = { [customFetch]: guarded, execute: isHttp(issuer) ? [allowHttp] : [] }
+  const metadata = (await discovery(new URL(issuer), clientId, undefined, undefined, options)).serverMetadata()
+  if (metadata.issuer !== issuer) throw new Error(`the provider calls itself ${JSON.stringify(metadata.issuer)}`)
+  const { authorization_endpoint: page = '', token_endpoint: token = '', jwks_uri: keys = '' } = metadata
+  for (const [name, url] of Object.entries({ authorization_endpoint: page, token_endpoint: token, jwks_uri: keys })) {
+    const isAllowed = URL.canParse(url) && (url.startsWith('https:') || (isHttp(issuer) && isHttp(url)))
+    if (!isAllowed) throw new Error(`the provider has no usable ${name}`)
+  }
+  return metadata
+}
+
+async function readKeys({ jwks_uri: url = '' }: ServerMetadata, guarded: CustomFetch): Promise<KeySet> {
+  const { createLocalJWKSet } = await loadJose()
+  const request = {
+    method: 'GET',
+    headers: { accept: 'application/json' },
+    body: undefined,
+    redirect: 'manual',
+  } as const
+  const answer = await guarded(url, request)
+  if (answer.status !== 200) throw new Error(`the keys of the provider were answered with ${answer.status}`)
+  const set = (await answer.json()) as { keys?: unknown[] }
+  if ((set.keys?.length ?? 0) > policy.providerKeysMax) throw new Error('the provider has too many keys')
+  return createLocalJWKSet(set as Parameters<typeof createLocalJWKSet>[0])
+}
+
+async function configure(provider: Provider, metadata: ServerMetadata, fetch: CustomFetch): Promise<Configuration> {
+  const client = await loadClient()
+  const { clientId, clientSecret, issuer } = provider
+  // OpenID Connect Discovery 1.0, 3: without a list it is client_secret_basic.
+  const methods = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
+  const isBasic = methods.includes('client_secret_basic') || !methods.includes('client_secret_post')
+  const authentication = isBasic ? client.ClientSecretBasic(clientSecret) : client.ClientSecretPost(clientSecret)
+  const configuration = new client.Configuration(metadata, clientId, undefined, authentication)
+  configuration[client.customFetch] = fetch
+  if (isHttp(issuer)) (await loadAllowHttp())(configuration)
+  return configuration
+}
+
+/** Whether a provider was not reached, not even to say no. */
+export function isUnreachable(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof OutboundFailure) return cause.kind === 'unreachable' || cause.kind === 'unresolved'
+  }
+  return false
+}

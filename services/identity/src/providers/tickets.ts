@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto'
+import type { ProviderPurpose } from '@gatehouse/contracts'
+import { LinkedIdentity, ProviderTicket, type User } from '@gatehouse/domain'
+import { randomToken, refuse } from '@gatehouse/runtime'
+import type { EntityManager } from '@mikro-orm/postgresql'
+import type { OperationContext } from '../deps.ts'
+import { policy } from '../policy.ts'
+
+type TicketDeps = Pick<OperationContext, 'databaseTime' | 'random'>
+
+/** In base64url. What is hashed has 256 random bits, so it needs no salt. */
+export const hashSecret = (secret: string): string => createHash('sha256').update(secret).digest('base64url')
+
+/** A sign-in at a provider, for two minutes, once, on any replica. Contract: 3, Identity providers. */
+export async function issueTicket(
+  deps: TicketDeps,
+  em: EntityManager,
+  signedIn: Omit<ProviderTicket, 'hash' | 'expiresAt'>,
+): Promise<string> {
+  const ticket = randomToken(deps.random, policy.providerSecretBytes)
+  const expiresAt = new Date((await deps.databaseTime(em)) + policy.providerTicketMs)
+  await em.insert(ProviderTicket, { ...signedIn, hash: hashSecret(ticket), expiresAt })
+  return ticket
+}
+
+type Given = { ticket: unknown; purpose: ProviderPurpose }
+
+/** Null for one that is unknown, used, expired or of another purpose. It stays. */
+export async function findTicket({ databaseTime }: Pick<TicketDeps, 'databaseTime'>, em: EntityManager, given: Given) {
+  if (typeof given.ticket !== 'string') return null
+  const { purpose } = given
+  const expiresAt = { $gt: new Date(await databaseTime(em)) }
+  return await em.findOne(ProviderTicket, { hash: hashSecret(given.ticket), purpose, expiresAt })
+}
+
+/** False: another request has used it up. A rollback gives it back. */
+export async function useTicket(em: EntityManager, { hash }: ProviderTicket): Promise<boolean> {
+  return (await em.nativeDelete(ProviderTicket, { hash })) === 1
+}
+
+/**
+ * Uses up a sign-in that stands for the account's password. Call it in the transaction of what it confirms, under the
+ * account's lock. Throws ticket_refused, fresh_sign_in_required. Contract: 3, Identity providers.
+ */
+export async function takeConfirmation(
+  deps: Pick<TicketDeps, 'databaseTime'>,
+  em: EntityManager,
+  { user, ticket: given }: { user: User; ticket: unknown },
+): Promise<void> {
+  const ticket = await findTicket(deps, em, { ticket: given, purpose: 'confirm' })
+  if (ticket?.userId !== user.id) throw refuse.ticket_refused()
+  const { issuer, subject, authTime } = ticket
+  const isLinked = (await em.count(LinkedIdentity, { issuer, subject, userId: user.id })) > 0
+  const earliest = (await deps.databaseTime(em)) - policy.freshSignInMs
+  if (!isLinked || !authTime || authTime.getTime() < earliest) throw refuse.fresh_sign_in_required()
+  if (!(await useTicket(em, ticket))) throw refuse.ticket_refused()
+}
