@@ -27,6 +27,7 @@ import { accountStateRoutes, operatorRoutes, upstreamRoutes } from './routes/int
 import { adminRoutes } from './routes/admin.ts'
 import { authRoutes } from './routes/auth.ts'
 import { userRoutes } from './routes/users.ts'
+import { providerLogoutRoutes } from './routes/provider-logouts.ts'
 import { uploadRoutes } from './routes/uploads.ts'
 import { respondToCalls } from './rpc/calls.ts'
 import { startImageConverter } from './uploads/image-converter.ts'
@@ -84,10 +85,13 @@ export async function startIdentity(
   opening.use(startOrders(deps))
   opening.use(startUpstreamDeletions(deps))
   const routes = [accountStateRoutes, authRoutes, userRoutes, uploadRoutes, upstreamRoutes, adminRoutes, operatorRoutes]
-  const routers = routes.map((make) => make(deps))
+  const routers = [...routes.map((make) => make(deps)), providerLogoutRoutes(deps)]
   const readiness = { hashing: () => deps.hasher.ready() }
   const uploads = () => uploadStore.check().then(() => true)
-  const optional = 'folder' in config.uploadStore ? {} : { uploads }
+  const optional = {
+    ...('folder' in config.uploadStore ? {} : { uploads }),
+    ...(config.providersFile !== undefined && { identity_providers: () => deps.providers.check().then(() => true) }),
+  }
   const service = { ...config, name: 'identity', portVariable: 'IDENTITY_PORT', routers, readiness, optional }
   const http = opening.use(await startHttpService(service, resources))
   opening.defer(() => deps.hasher.drain(policy.hashingDrainMs))
