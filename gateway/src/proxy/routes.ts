@@ -45,7 +45,8 @@ type TargetDeps = OfServices & { timeouts: Timeouts; bufferBudget: Quota }
 function targetOf(deps: TargetDeps, endpoint: Endpoint): RouteTarget {
   const { method, path, service, access, right, limit, replies } = endpoint
   const { anyQuery = false, readsToken = false, readsCookies = false } = endpoint
-  const isRead = method === 'GET'
+  // What reads cookies uses something up.
+  const isRead = method === 'GET' && !readsCookies
   const body = bodyOf(endpoint)
   const repliesBytes = Object.values(replies).some((reply) => reply === 'file' || reply === 'archive')
   return {

@@ -8,6 +8,8 @@ export { interruptEach, openFaultyWrites, writeFaults } from './faulty-writes.ts
 export type { FaultyWrites, WriteFault } from './faulty-writes.ts'
 export { growDatabase } from './grow-database.ts'
 export { eventually } from './eventually.ts'
+export { startIdentityProvider } from './identity-provider.ts'
+export type { TestIdentityProvider } from './identity-provider.ts'
 export { startNatsCluster } from './nats-cluster.ts'
 export type { NatsCluster } from './nats-cluster.ts'
 export { startPgbouncer } from './pgbouncer.ts'

@@ -26,6 +26,7 @@ import { countOverdueDeletions, startUpstreamDeletions } from './operations/dele
 import { accountStateRoutes, operatorRoutes, upstreamRoutes } from './routes/internal.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { authRoutes } from './routes/auth.ts'
+import { providerRoutes } from './routes/providers.ts'
 import { userRoutes } from './routes/users.ts'
 import { providerLogoutRoutes } from './routes/provider-logouts.ts'
 import { uploadRoutes } from './routes/uploads.ts'
@@ -84,8 +85,18 @@ export async function startIdentity(
   opening.use(await respondToCalls(deps))
   opening.use(startOrders(deps))
   opening.use(startUpstreamDeletions(deps))
-  const routes = [accountStateRoutes, authRoutes, userRoutes, uploadRoutes, upstreamRoutes, adminRoutes, operatorRoutes]
-  const routers = [...routes.map((make) => make(deps)), providerLogoutRoutes(deps)]
+  const routes = [
+    accountStateRoutes,
+    authRoutes,
+    providerRoutes,
+    providerLogoutRoutes,
+    userRoutes,
+    uploadRoutes,
+    upstreamRoutes,
+    adminRoutes,
+    operatorRoutes,
+  ]
+  const routers = routes.map((make) => make(deps))
   const readiness = { hashing: () => deps.hasher.ready() }
   const uploads = () => uploadStore.check().then(() => true)
   const optional = {

@@ -25,7 +25,10 @@ export async function readUpstreams(path: string): Promise<Upstream[]> {
   const file = await readYaml(path, upstreamsVariable)
   const parsed = upstreamsFile.safeParse(file)
   const issues = parsed.error?.issues ?? []
-  const faults = [...issues.map(({ path, message }) => `${placeOf(path, upstreamsVariable)}${message}`), ...findConflicts(file)]
+  const faults = [
+    ...issues.map(({ path, message }) => `${placeOf(path, upstreamsVariable)}${message}`),
+    ...findConflicts(file),
+  ]
   if (!parsed.success || faults.length > 0) throw new ConfigurationError(faults)
   return parsed.data.upstreams
 }

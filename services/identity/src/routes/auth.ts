@@ -1,6 +1,5 @@
 import Router from '@koa/router'
 import { endpoints } from '@gatehouse/contracts'
-import { isRefusal } from '@gatehouse/runtime'
 import { answer, callerOf, describeClient, requestIdOf, type AppState } from '@gatehouse/service-kit'
 import type { ParameterizedContext } from 'koa'
 import type { Deps } from '../deps.ts'
@@ -11,6 +10,7 @@ import { checkUsername } from '../operations/registration/check-username.ts'
 import { registerFederated } from '../operations/registration/register-federated.ts'
 import { registerLocal } from '../operations/registration/register-local.ts'
 import { loadSettings } from '../queries/load-settings.ts'
+import { counted } from '../replies/counted.ts'
 import { credentialsReply, instanceReply } from '../replies/replies.ts'
 
 /** What a request says that is answered with a token, and who sent it. */
@@ -46,17 +46,4 @@ export function authRoutes(deps: Deps): Router<AppState> {
   })
   answer(router, endpoints.instanceInfo, async () => instanceReply(await loadSettings(deps.orm.em), deps))
   return router
-}
-
-type Counter = { inc(labels: { outcome: string }): void }
-
-async function counted<T>(counter: Counter, result: Promise<T>, outcomeOf: (value: T) => string): Promise<T> {
-  try {
-    const value = await result
-    counter.inc({ outcome: outcomeOf(value) })
-    return value
-  } catch (error) {
-    counter.inc({ outcome: isRefusal(error) ? error.code : 'failed' })
-    throw error
-  }
 }

@@ -1,10 +1,10 @@
 import Router from '@koa/router'
 import { endpoints, limits } from '@gatehouse/contracts'
-import { isRefusal } from '@gatehouse/runtime'
 import { answer, requestIdOf, type AppState } from '@gatehouse/service-kit'
 import type { Middleware } from 'koa'
 import type { Deps } from '../deps.ts'
 import { logOutByProvider } from '../operations/providers/log-out-by-provider.ts'
+import { counted } from '../replies/counted.ts'
 
 /** Contract: 3, Identity providers. */
 export function providerLogoutRoutes(deps: Deps): Router<AppState> {
@@ -16,14 +16,9 @@ export function providerLogoutRoutes(deps: Deps): Router<AppState> {
   answer(router, endpoints.backChannelLogout, async (input, ctx) => {
     const provider = deps.providers.require(input.provider)
     const { logout_token: logoutToken } = Object(ctx.request.body) as { logout_token?: unknown }
-    const count = (outcome: string) => logouts.inc({ provider: provider.id, outcome })
-    try {
-      await logOutByProvider(deps, { provider, logoutToken, requestId: requestIdOf(ctx) })
-      count('accepted')
-    } catch (error) {
-      count(isRefusal(error) ? error.code : 'failed')
-      throw error
-    }
+    const logout = logOutByProvider(deps, { provider, logoutToken, requestId: requestIdOf(ctx) })
+    const ofProvider = { inc: ({ outcome }: { outcome: string }) => logouts.inc({ provider: provider.id, outcome }) }
+    await counted(ofProvider, logout, () => 'accepted')
   })
   return router
 }

@@ -18,7 +18,8 @@ export async function createUser(deps: RegistrationDeps, { password, address, re
   const temporaryPassword = password ? null : randomToken(deps.random, policy.temporaryPasswordBytes)
   const passwordHash = await deps.hasher.hash(password ?? temporaryPassword ?? '', address)
   const { displayName = null } = given
-  const account = { username, passwordHash, displayName, avatarColor: pickAvatarColor(deps, undefined), home: null }
+  const avatarColor = pickAvatarColor(deps, undefined)
+  const account = { username, passwordHash, hasPassword: true, displayName, avatarColor, home: null }
   const user = await insertUniquely(deps, async (em) => {
     const created = await insertAccount(deps, em, { ...account, requestId })
     created.passwordChangeRequired = temporaryPassword !== null

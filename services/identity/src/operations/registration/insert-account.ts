@@ -1,6 +1,6 @@
 import { avatarColors, userCreated, type AvatarColor, type registerBody } from '@gatehouse/contracts'
 import { transaction } from '@gatehouse/database'
-import { InstanceSettings, User, nextId, type StubUpgrade } from '@gatehouse/domain'
+import { InstanceSettings, User, nextId, noPasswordHash, type StubUpgrade } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
@@ -11,12 +11,15 @@ import { readDemand } from '../second-factor/judge-code.ts'
 
 export type RegistrationDeps = OperationContext & Pick<Deps, 'config' | 'hasher'>
 
-export type Registration = Omit<z.output<typeof registerBody>, 'homeInstance'> & Sender
+/** Without a password: by an identity provider. */
+export type Registration = Omit<z.output<typeof registerBody>, 'homeInstance' | 'password'> &
+  Sender & { password?: string }
 
 /** `issuedAt` is the time of issue of the token. */
 export type Registered = { user: User; created: boolean; issuedAt: IssueTime }
 
 export type NewAccount = Omit<StubUpgrade, 'homeUserId'> & {
+  hasPassword: boolean
   /** Null for a local account. */
   home: { homeInstance: string; homeUserId: string | null } | null
   requestId: string | undefined
@@ -38,8 +41,10 @@ export async function insertAccount(deps: OperationContext, em: EntityManager, a
 
 /** What a registration says of an account, with the hash of its password. Throws hashing_busy. */
 export async function readRegistration(deps: RegistrationDeps, given: Registration) {
+  const { password } = given
   return {
-    passwordHash: await deps.hasher.hash(given.password, given.address),
+    passwordHash: password === undefined ? noPasswordHash : await deps.hasher.hash(password, given.address),
+    hasPassword: password !== undefined,
     displayName: given.displayName ?? null,
     avatarColor: pickAvatarColor(deps, given.avatarColor),
     requestId: given.requestId,

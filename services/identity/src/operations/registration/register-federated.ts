@@ -25,7 +25,7 @@ import { federatedFault } from './check-username.ts'
 import { insertAccount, readRegistration, refuseTakenName } from './insert-account.ts'
 import type { NewAccount, Registration, RegistrationDeps } from './insert-account.ts'
 
-type FederatedRegistration = Registration & { homeInstance: string }
+type FederatedRegistration = Registration & { homeInstance: string; password: string }
 type FederatedAccount = Omit<NewAccount, 'home'> & FederatedIdentity
 
 /** Inserts the account or upgrades its stub. Spec: Registration 2, 5, 9, 10; Contract: 7, Registration over a stub. */

@@ -1,6 +1,6 @@
 import { enqueue } from '@gatehouse/bus'
 import { inviteRedeemed, isReservedUsername, normalizeUsername } from '@gatehouse/contracts'
-import { findInvite, lockActiveInvite, recordRedemption } from '@gatehouse/domain'
+import { findInvite, lockActiveInvite, recordRedemption, type User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../../deps.ts'
@@ -10,20 +10,34 @@ import { requireLocalUsername } from './check-username.ts'
 import { insertAccount, insertUniquely, readRegistration, refuseTakenName } from './insert-account.ts'
 import type { NewAccount, Registered, Registration, RegistrationDeps } from './insert-account.ts'
 
+/** `claim` and `complete` run in the transaction, before and after the account is inserted. Contract: 3, Identity providers. */
+type ByProvider = {
+  gate: 'gate' | 'open' | 'invite'
+  claim(em: EntityManager): Promise<void>
+  complete(em: EntityManager, user: User): Promise<void>
+}
+
 /** While registration is closed an active invite admits the account. Spec: Registration 1, 3, 4, 9, 11. */
-export async function registerLocal(deps: RegistrationDeps, registration: Registration): Promise<Registered> {
+export async function registerLocal(
+  deps: RegistrationDeps,
+  registration: Registration,
+  byProvider?: ByProvider,
+): Promise<Registered> {
   const username = normalizeUsername(registration.username)
   requireLocalUsername(username)
   const settings = await loadSettings(deps.orm.em)
-  const inviteToken = await checkLocalRegistrationOpen(deps, { settings, inviteToken: registration.inviteToken })
+  const gate = byProvider?.gate ?? 'gate'
+  const inviteToken = await checkLocalRegistrationOpen(deps, { settings, gate, inviteToken: registration.inviteToken })
   if (isReservedUsername(username, settings.reservedUsernames)) throw refuse.username_taken()
   await refuseTakenName(deps.orm.em.fork(), username)
   const account = { ...(await readRegistration(deps, registration)), username, home: null }
   const { client } = registration
   const registered = await insertUniquely(deps, async (em) => {
+    await byProvider?.claim(em)
     const user = await (inviteToken === null
       ? insertAccount(deps, em, account)
       : insertInvited(deps, em, { account, inviteToken }))
+    await byProvider?.complete(em, user)
     const now = user.createdAt.getTime()
     return { user, created: true, issuedAt: await recordSignIn(em, { user, now, method: 'registration', client }) }
   })
@@ -34,9 +48,9 @@ export async function registerLocal(deps: RegistrationDeps, registration: Regist
 /** The token of the invite to redeem, or null while the gate is open. The redemption decides. Spec: Registration 4, 7. */
 async function checkLocalRegistrationOpen(
   { orm, clock, config }: RegistrationDeps,
-  { settings, inviteToken }: { settings: PlainSettings; inviteToken: unknown },
+  { settings, gate, inviteToken }: { settings: PlainSettings; gate: ByProvider['gate']; inviteToken: unknown },
 ): Promise<string | null> {
-  if (isRegistrationOpen(settings, config)) return null
+  if (gate === 'open' || (gate === 'gate' && isRegistrationOpen(settings, config))) return null
   if (inviteToken === undefined || inviteToken === null || inviteToken === '') throw refuse.invite_required()
   if (typeof inviteToken !== 'string') throw refuse.invite_invalid()
   const found = await findInvite(orm.em.fork(), { token: inviteToken, now: clock.now() })

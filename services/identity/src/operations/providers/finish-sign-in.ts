@@ -1,0 +1,125 @@
+import { isReservedUsername, type finishProviderBody } from '@gatehouse/contracts'
+import { transaction, violates } from '@gatehouse/database'
+import { LinkedIdentity, User, nextId, type ProviderTicket } from '@gatehouse/domain'
+import { isRefusal, refuse } from '@gatehouse/runtime'
+import type { Provider } from '@gatehouse/service-kit'
+import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
+import type { z } from 'zod'
+import type { Deps } from '../../deps.ts'
+import { findTicket, useTicket } from '../../providers/tickets.ts'
+import { isRegistrationOpen, loadSettings } from '../../queries/load-settings.ts'
+import { refuseSuspended } from '../credentials/log-in.ts'
+import { recordSignIn, type Sender } from '../credentials/sign-ins.ts'
+import { refuseTakenName, type Registered } from '../registration/insert-account.ts'
+import { registerLocal } from '../registration/register-local.ts'
+import { judgeLoginCode, type FactorDeps } from '../second-factor/judge-code.ts'
+import type { SignInDeps } from './start-sign-in.ts'
+
+export type FinishDeps = SignInDeps & FactorDeps & Pick<Deps, 'hasher'>
+export type Finish = z.infer<typeof finishProviderBody> & Sender
+
+/**
+ * Logs in the account with the identity of a ticket, or registers one. Throws ticket_invalid, provider_unknown, and as `logIn`
+ * and `registerLocal`. Contract: 3, Identity providers.
+ */
+export async function finishSignIn(deps: FinishDeps, given: Finish): Promise<Registered> {
+  const em = deps.orm.em.fork()
+  const ticket = await findTicket(deps, em, { ticket: given.ticket, purpose: 'login' })
+  if (!ticket) throw refuse.ticket_invalid()
+  const provider = deps.providers.require(ticket.provider)
+  if (provider.issuer !== ticket.issuer) throw refuse.ticket_invalid()
+  const { issuer, subject } = ticket
+  const known = await em.findOne(LinkedIdentity, { issuer, subject })
+  if (known) return await logInLinked(deps, { ...given, provider, ticket, known })
+  return await register(deps, { ...given, provider, ticket }).catch(async (error: unknown) => {
+    // Another tab was first.
+    if (violates(error, identityConstraint)) return await finishSignIn(deps, given)
+    throw error
+  })
+}
+
+/** Of the table, as its migration names it. */
+export const identityConstraint = 'linked_identities_issuer_subject'
+
+type Attempt = Omit<Finish, 'ticket'> & { provider: Provider; ticket: ProviderTicket }
+
+/** The lock waits for a change that is not committed yet: no token outlives a change. */
+async function logInLinked(deps: FinishDeps, attempt: Attempt & { known: LinkedIdentity }): Promise<Registered> {
+  const { ticket, known, provider, client, code, requestId } = attempt
+  const logIn = async (em: EntityManager) => {
+    const user = await em.findOne(User, { id: known.userId }, { lockMode: LockMode.PESSIMISTIC_READ })
+    const identity = await em.findOne(LinkedIdentity, { id: known.id, userId: known.userId })
+    if (!user || user.isDeleted || !user.isLocal() || !identity) throw refuse.ticket_invalid()
+    refuseSuspended(user)
+    const refusal = provider.secondFactor === 'ask' && (await judgeLoginCode(deps, em, { user, code, requestId }))
+    if (refusal) return { refusal }
+    if (!(await useTicket(em, ticket))) throw refuse.ticket_invalid()
+    const now = await deps.databaseTime(em)
+    identity.lastUsedAt = new Date(now)
+    return { user, created: false, issuedAt: await recordSignIn(em, { user, now, method: 'provider', client }) }
+  }
+  const loggedIn = await transaction(deps.orm, logIn, { accountId: known.userId })
+  if (!('refusal' in loggedIn)) return loggedIn
+  deps.afterCommit.publishEvents()
+  throw loggedIn.refusal
+}
+
+/** As everybody registers, but without a password. What is refused uses no ticket up. */
+async function register(deps: FinishDeps, { provider, ticket, username, ...given }: Attempt): Promise<Registered> {
+  const { registration: gate } = provider
+  if (gate === 'never') throw refuse.registration_by_provider_closed()
+  if (!username) throw refuse.provider_username_required({ fields: await offerOf(deps, gate, ticket) })
+  const { displayName, inviteToken, address, client, requestId } = given
+  const registration = { username, displayName, inviteToken, address, client, requestId, avatarColor: undefined }
+  return await registerLocal(
+    deps,
+    { ...registration, homeUserId: undefined },
+    {
+      gate,
+      claim: async (em) => {
+        if (!(await useTicket(em, ticket))) throw refuse.ticket_invalid()
+      },
+      complete: async (em, user) => {
+        await insertIdentity(em, { ticket, user, at: user.createdAt, lastUsedAt: user.createdAt })
+      },
+    },
+  )
+}
+
+type Gate = Exclude<Provider['registration'], 'never'>
+
+async function offerOf(deps: FinishDeps, gate: Gate, { claims }: ProviderTicket) {
+  const settings = await loadSettings(deps.orm.em)
+  const { username, displayName } = claims
+  const isFree = username !== null && !isReservedUsername(username, settings.reservedUsernames)
+  const proposed = isFree && (await isUntaken(deps, username)) ? username : null
+  const registrationOpen = gate === 'open' || (gate === 'gate' && isRegistrationOpen(settings, deps.config))
+  return {
+    code: 'username_required' as const,
+    proposal: { username: proposed, displayName },
+    gates: { registrationOpen },
+  }
+}
+
+async function isUntaken({ orm }: FinishDeps, username: string): Promise<boolean> {
+  try {
+    await refuseTakenName(orm.em.fork(), username)
+    return true
+  } catch (error) {
+    if (isRefusal(error)) return false
+    throw error
+  }
+}
+
+type NewIdentity = { ticket: ProviderTicket; user: User; at: Date; lastUsedAt: Date | null }
+
+/** Violates `identityConstraint` where another account has it. */
+export async function insertIdentity(em: EntityManager, { ticket, user, at, lastUsedAt }: NewIdentity) {
+  const { provider, issuer, subject, claims } = ticket
+  const identity = em.create(LinkedIdentity, {
+    ...{ id: await nextId(em), userId: user.id, provider, issuer, subject },
+    ...{ name: claims.name, linkedAt: at, lastUsedAt },
+  })
+  await em.persist(identity).flush()
+  return identity
+}

@@ -1,0 +1,58 @@
+import { limits } from '@gatehouse/contracts'
+import { LinkedIdentity, type ActingCaller } from '@gatehouse/domain'
+import { refuse } from '@gatehouse/runtime'
+import { findTicket, useTicket } from '../../providers/tickets.ts'
+import { identityReply } from '../../replies/replies.ts'
+import { enterAct, refuseViolation } from '../change-account.ts'
+import { changeConfirmed, type Confirmed } from '../credentials/verify-password.ts'
+import { identityConstraint, insertIdentity, type FinishDeps } from './finish-sign-in.ts'
+import { requireProviderUser } from './start-sign-in.ts'
+import { requireWayIn } from './ways-in.ts'
+
+/** Oldest first. Contract: 3, Identity providers. */
+export async function listLinkedIdentities({ orm }: Pick<FinishDeps, 'orm'>, userId: string) {
+  const identities = await orm.em.fork().find(LinkedIdentity, { userId }, { orderBy: { id: 'asc' } })
+  return { identities: identities.map(identityReply) }
+}
+
+/** `confirm`: a ticket of an identity that is linked already, in place of the password. */
+type Link = Omit<Confirmed, 'ticket'> & { ticket: unknown; confirm?: unknown }
+
+/**
+ * Links what the caller signed in with. Throws ticket_refused, providers_local_only, identity_held, identity_limit, and as
+ * `verifyOwnPassword`; what is refused uses no ticket up. Contract: 3, Identity providers.
+ */
+export async function linkIdentity(deps: FinishDeps, { ticket: given, confirm, ...act }: Link) {
+  const ticket = await findTicket(deps, deps.orm.em.fork(), { ticket: given, purpose: 'link' })
+  if (ticket?.userId !== act.caller.userId) throw refuse.ticket_refused()
+  const { issuer, subject, provider } = ticket
+  const confirmed = { ...act, ticket: confirm, judge: requireProviderUser }
+  const linking = changeConfirmed(deps, confirmed, async (user, em) => {
+    if (!(await useTicket(em, ticket))) throw refuse.ticket_refused()
+    const known = await em.findOne(LinkedIdentity, { issuer, subject })
+    if (known && known.userId !== user.id) throw refuse.identity_held()
+    if (known) return known
+    const count = await em.count(LinkedIdentity, { userId: user.id })
+    if (count >= limits.linkedIdentitiesMax) throw refuse.identity_limit()
+    const at = await deps.databaseTime(em)
+    const identity = await insertIdentity(em, { ticket, user, at: new Date(at), lastUsedAt: null })
+    enterAct(em, { action: 'user.identity-linked', user, at, detail: { provider } })
+    return identity
+  })
+  const identity = await refuseViolation(linking, identityConstraint, refuse.identity_held)
+  return { success: true as const, identity: identityReply(identity) }
+}
+
+type Unlink = Confirmed & { caller: ActingCaller; id: string }
+
+/** Throws linked_identity_unknown, last_sign_in_method, and as `verifyOwnPassword`. Contract: 3, Identity providers. */
+export async function unlinkIdentity(deps: FinishDeps, { id, ...given }: Unlink): Promise<void> {
+  await changeConfirmed(deps, given, async (user, em) => {
+    const identity = await em.findOne(LinkedIdentity, { id, userId: user.id })
+    if (!identity) throw refuse.linked_identity_unknown()
+    await em.remove(identity).flush()
+    await requireWayIn(deps, em, user)
+    const at = await deps.databaseTime(em)
+    enterAct(em, { action: 'user.identity-unlinked', user, at, detail: { provider: identity.provider } })
+  })
+}

@@ -1,0 +1,132 @@
+import type { ProviderCallbackError } from '@gatehouse/contracts'
+import { read } from '@gatehouse/database'
+import { LinkedIdentity, type ProviderFlow } from '@gatehouse/domain'
+import type { Provider } from '@gatehouse/service-kit'
+import type { Configuration, IDToken } from 'openid-client'
+import { policy } from '../../policy.ts'
+import { isSubject, readClaims } from '../../providers/claims.ts'
+import { isUnreachable, loadClient, within } from '../../providers/providers.ts'
+import { hashSecret, issueTicket } from '../../providers/tickets.ts'
+import { callbackUrl, type SignInDeps } from './start-sign-in.ts'
+
+/** `search`: the query as it came. */
+type Callback = { provider: string; search: string; cookie: string | undefined; requestId: string }
+
+/** For the fragment of the page that goes on. */
+type Outcome = { error: ProviderCallbackError } | { ticket: string; flow: ProviderFlow }
+
+/**
+ * Takes what a provider sent the browser back with, once, in the browser that began. All that is wrong is an outcome.
+ * Contract: 3, Identity providers.
+ */
+export async function takeCallback(deps: SignInDeps, callback: Callback): Promise<Outcome & { state: string }> {
+  const query = new URLSearchParams(callback.search)
+  const states = query.getAll('state')
+  const [state = ''] = states
+  const flow = states.length === 1 ? await takeFlow(deps, callback, state) : undefined
+  const provider = deps.providers.list().find(({ id }) => id === flow?.provider)
+  if (!flow || provider?.issuer !== flow.issuer) return { error: 'expired', state }
+  const { requestId } = callback
+  try {
+    const signedIn = await readSignIn(deps, { provider, flow, query, state })
+    const em = deps.orm.em.fork()
+    const { issuer, purpose, userId } = flow
+    const ticket = await issueTicket(deps, em, {
+      ...signedIn,
+      provider: provider.id,
+      issuer,
+      purpose,
+      userId: userId ?? null,
+    })
+    return { ticket, flow, state }
+  } catch (error) {
+    const outcome = outcomeOf(error)
+    deps.log.warn(
+      { provider: provider.id, requestId, outcome, reason: reasonOf(error) },
+      'sign-in at a provider failed',
+    )
+    return { error: outcome, state }
+  }
+}
+
+type FlowColumns = Pick<
+  ProviderFlow,
+  'provider' | 'issuer' | 'purpose' | 'userId' | 'nonce' | 'codeVerifier' | 'redirect'
+>
+
+/** Nothing but the browser that began uses a state up. */
+async function takeFlow(deps: SignInDeps, { provider, cookie }: Callback, state: string) {
+  if (cookie === undefined) return undefined
+  const em = deps.orm.em.fork()
+  const sql = `delete from provider_flows where state_hash = ? and cookie_hash = ? and provider = ? and expires_at > ?
+    returning provider, issuer, purpose, user_id::text as "userId", nonce, code_verifier as "codeVerifier", redirect`
+  const now = new Date(await deps.databaseTime(em))
+  const [flow] = await read<FlowColumns>(em, sql, [hashSecret(state), hashSecret(cookie), provider, now])
+  return flow as ProviderFlow | undefined
+}
+
+type Returned = { provider: Provider; flow: ProviderFlow; query: URLSearchParams; state: string }
+
+class Faulty extends Error {}
+
+/** Throws what the libraries throw, and Faulty. */
+async function readSignIn(deps: SignInDeps, { provider, flow, query, state }: Returned) {
+  const { authorizationCodeGrant } = await loadClient()
+  const signal = AbortSignal.timeout(policy.providerTimeoutMs)
+  const configuration = await deps.providers.connect(provider, signal).catch((cause: unknown) => {
+    throw new Unusable('the provider cannot be used', { cause })
+  })
+  const url = new URL(callbackUrl(deps, provider.id))
+  url.search = query.toString()
+  const { nonce: expectedNonce, codeVerifier: pkceCodeVerifier } = flow
+  const checks = { expectedState: state, expectedNonce, pkceCodeVerifier, idTokenExpected: true }
+  const tokens = await authorizationCodeGrant(configuration, url, checks)
+  const claims = tokens.claims()
+  if (!claims || !isSubject(claims.sub)) throw new Faulty('no usable subject')
+  await within(verifySignature(deps, provider, tokens.id_token ?? ''), signal)
+  const isNew = flow.purpose !== 'confirm' && !(await isKnown(deps, provider, claims.sub))
+  const told = isNew ? await readFurtherClaims({ configuration, claims, accessToken: tokens.access_token }) : claims
+  const authTime = typeof claims.auth_time === 'number' ? new Date(claims.auth_time * 1_000) : null
+  return { subject: claims.sub, claims: readClaims(told, provider.usernameClaim), authTime }
+}
+
+class Unusable extends Error {}
+
+/** By keys that only the provider has. openid-client leaves the signature to the connection. */
+async function verifySignature({ providers }: SignInDeps, provider: Provider, token: string): Promise<void> {
+  const { jwtVerify } = await import('jose')
+  const { issuer, clientId: audience } = provider
+  await jwtVerify(token, providers.keys(provider), { issuer, audience, algorithms, clockTolerance: 30 })
+}
+
+/** The client's secret signs nothing. */
+export const algorithms = [
+  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+]
+
+async function isKnown({ orm }: SignInDeps, { issuer }: Provider, subject: string): Promise<boolean> {
+  return (await orm.em.fork().count(LinkedIdentity, { issuer, subject })) > 0
+}
+
+type Told = { configuration: Configuration; claims: IDToken; accessToken: string }
+
+/** A name is not worth a failure. */
+async function readFurtherClaims({ configuration, claims, accessToken }: Told): Promise<Record<string, unknown>> {
+  if (!configuration.serverMetadata().userinfo_endpoint) return claims
+  const { fetchUserInfo } = await loadClient()
+  const further = await fetchUserInfo(configuration, accessToken, claims.sub).catch(() => ({}))
+  return { ...further, ...claims }
+}
+
+function outcomeOf(error: unknown): ProviderCallbackError {
+  if (error instanceof Unusable || isUnreachable(error)) return 'provider_unavailable'
+  const isCancelled = error instanceof Error && 'error' in error && error.error === 'access_denied'
+  return isCancelled ? 'cancelled' : 'provider_error'
+}
+
+/** Never what the provider sent. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown'
+  const code = 'code' in error && typeof error.code === 'string' ? ` ${error.code}` : ''
+  return `${error.name}${code}${error instanceof Faulty ? ` ${error.message}` : ''}`
+}
