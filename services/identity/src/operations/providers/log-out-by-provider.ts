@@ -80,7 +80,8 @@ async function verifyLogoutToken({ clock, providers }: LogoutDeps, provider: Pro
 async function useToken(em: EntityManager, issuer: string, { jti, iat }: LogoutClaims): Promise<void> {
   const sql =
     'insert into logout_tokens (issuer, jti, expires_at) values (?, ?, ?) on conflict do nothing returning jti'
-  const expiresAt = new Date(iat * 1_000 + policy.logoutTokenMs + policy.providerClockSkewMs)
+  // A second more: the age is judged in whole ones.
+  const expiresAt = new Date((iat + 1) * 1_000 + policy.logoutTokenMs + policy.providerClockSkewMs)
   const used = await read(em, sql, [issuer, jti, expiresAt])
   if (used.length === 0) throw refuse.logout_token_invalid()
 }
