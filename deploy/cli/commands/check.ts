@@ -78,7 +78,7 @@ async function checkAll({ environment, now }: Invocation): Promise<Finding[]> {
       return await checkRedis(redisAddress(given), log)
     }),
     await checkUploads(environment, instance),
-    await checkProviders(environment),
+    await checkProviders(environment, instance),
     await optional('certificate', origin.startsWith('https:') ? origin : '', (https) => checkCertificate(https, now)),
     await optional('public address', origin, (url) => checkOrigin(url, own.instanceId)),
     await checkForwarded(origin),
@@ -202,14 +202,17 @@ async function checkUploads(environment: Environment, instance: RunningInstance 
 }
 
 /** What each says of itself. */
-async function checkProviders(environment: Environment): Promise<Finding> {
-  const { GATEHOUSE_PROVIDERS: path } = readVariables(environment, kindsOf('GATEHOUSE_PROVIDERS'))
+async function checkProviders(environment: Environment, instance: RunningInstance | null): Promise<Finding> {
+  const given = readVariables(
+    environment,
+    kindsOf('GATEHOUSE_PROVIDERS', 'FEDERATION_ALLOW_PRIVATE', 'FEDERATION_RESOLVE'),
+  )
+  const path = instance ? instance.providers?.file : given.GATEHOUSE_PROVIDERS
   return await optional('identity providers', path, async (file) => {
-    const given = readVariables(environment, kindsOf('FEDERATION_ALLOW_PRIVATE', 'FEDERATION_RESOLVE'))
-    await using outbound = createOutbound(readFederation(given))
+    await using outbound = createOutbound(instance?.providers?.reach ?? readFederation(given))
     const current = await readProviders(file)
     await createProviders({ outbound, clock: systemClock }, { current }).check()
-    return `${current.map(({ id }) => id).join(', ')}: answer as their issuers`
+    return `${current.map(({ id }) => id).join(', ')}: each answers as its issuer`
   })
 }
 
