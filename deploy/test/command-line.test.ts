@@ -183,7 +183,7 @@ describe('the command line beside an embedded instance', function () {
     const { output } = await gatehouse(['users', 'identities', 'ida'])
     const { temporaryPassword } = await asJson('users', 'reset-password', 'ida', '--yes')
 
-    expect(output).to.match(/^provider +name +linked \(UTC\) .*\nlogin +Ida +2026-01-02 03:04:05$/m)
+    expect(output).to.match(/^provider +name +linked \(UTC\) +last login \(UTC\)\nlogin +Ida +2026-01-02 03:04:05/)
     expect(await asJson('users', 'identities', 'ida')).to.have.nested.property('identities[0].provider', 'login')
     expect((await logIn(temporaryPassword)).status).to.equal(200)
   })
