@@ -25,8 +25,9 @@ const issuer = z.string().max(500).refine(isIssuer, {
 const icon = z
   .string()
   .max(8_192)
-  .regex(/^(https:\/\/\S+|data:image\/(png|svg\+xml|webp|jpeg|gif);base64,[A-Za-z0-9+/=]+)$/, {
-    error: 'must be an https URL, or an image as data:image/…;base64,…',
+  // A URL would tell its host who opens the login page.
+  .regex(/^data:image\/(png|svg\+xml|webp|jpeg|gif);base64,[A-Za-z0-9+/=]+$/, {
+    error: 'must be an image as data:image/…;base64,…',
   })
 
 export const registrationsByProvider = ['gate', 'open', 'invite', 'never'] as const

@@ -243,7 +243,7 @@ export const settings = {
   ...inSection('Upstreams', {
     GATEHOUSE_PROVIDERS: setting(accounts, variables.text(''), {
       meaning: 'Path of the YAML or JSON file that names the identity providers (OpenID Connect)',
-      note: 'Docker Compose: /etc/gatehouse/providers.yaml, which is deploy/upstreams/providers.yaml.',
+      note: 'Docker Compose: /run/secrets/identity_providers, which is deploy/secrets/identity_providers.',
     }),
     GATEHOUSE_UPSTREAMS: setting(routed, variables.text(''), {
       meaning: 'Path of the YAML or JSON file that declares your own services',
