@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { callerKeyLines, createMemoryCache, createSigningKeys } from '@gatehouse/auth'
 import { connectNats, createLocalBus, traceBus, type Bus } from '@gatehouse/bus'
 import { systemClock, systemRandom } from '@gatehouse/runtime'
@@ -42,7 +43,11 @@ export async function startEmbedded(config: EmbeddedConfig, databaseUrl: string,
   const { origin } = config.publicAddress
   const secrets = { jwtSecret, internalSecret, encryptionSecret }
   const previousEncryptionSecrets = config.previousEncryptionSecrets ?? []
-  const instance = { databaseUrl, uploadDir, uploadStore, origin, secrets, previousEncryptionSecrets }
+  const { providersFile, reach } = config
+  const instance = {
+    ...{ databaseUrl, uploadDir, uploadStore, origin, secrets, previousEncryptionSecrets },
+    ...(providersFile !== undefined && { providers: { file: resolve(providersFile), reach } }),
+  }
   const keys = createSigningKeys('operator', operatorSecret)
   opening.use(await openOperatorSocket({ dataFolder, keys, services, instance, clock: systemClock, log }))
   // Before the drain of the gateway has ended.

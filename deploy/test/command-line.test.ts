@@ -17,6 +17,7 @@ import {
 import { expect } from 'chai'
 import { findRunningInstance } from '../calls/operator-calls.ts'
 import { postJson, readCommand, startInstance, startProgram } from './program.ts'
+import { query } from './query.ts'
 import { runArguments } from './run-arguments.ts'
 
 const password = 'a long enough password'
@@ -162,6 +163,29 @@ describe('the command line beside an embedded instance', function () {
     for (const { username } of admins) outcomes.push((await gatehouse(['users', 'suspend', username])).code)
     expect(outcomes.filter((code) => code !== 0)).to.deep.equal([3])
     for (const { username } of admins) await gatehouse(['users', 'unsuspend', username])
+  })
+
+  /** Contract: 3, Identity providers. */
+  it('gives an account without a password one, and lists the identities of an account', async () => {
+    await gatehouse(['users', 'create', 'ida', '--password-stdin'], password)
+    const { databaseUrl } = (await findRunningInstance(folder))!
+    const hasNoPassword =
+      "update users set password_hash = '!', has_password = false where username = 'ida' returning id"
+    const [{ id }] = (await query(databaseUrl, hasNoPassword)) as [{ id: string }]
+    const values = `1, ${id}, 'login', 'https://login.example', 'subject', 'Ida', '2026-01-02T03:04:05Z'`
+    const columns = 'id, user_id, provider, issuer, subject, name, linked_at'
+    await query(databaseUrl, `insert into linked_identities (${columns}) values (${values})`)
+    const logIn = (given: unknown) =>
+      postJson(`${instance.url}/api/auth/login`, { username: 'ida', password: String(given) })
+    expect((await logIn(password)).status).to.equal(401)
+    expect((await gatehouse(['users', 'show', 'ida'])).output).to.match(/^password +none$/m)
+
+    const { output } = await gatehouse(['users', 'identities', 'ida'])
+    const { temporaryPassword } = await asJson('users', 'reset-password', 'ida', '--yes')
+
+    expect(output).to.match(/^provider +name +linked \(UTC\) +last login \(UTC\)\nlogin +Ida +2026-01-02 03:04:05/)
+    expect(await asJson('users', 'identities', 'ida')).to.have.nested.property('identities[0].provider', 'login')
+    expect((await logIn(temporaryPassword)).status).to.equal(200)
   })
 
   /** Contract: 3, Second factor. */

@@ -6,17 +6,21 @@ import { connectNats } from '@gatehouse/bus'
 import { connectRedisCache, openRedisClient, type RedisAddress } from '@gatehouse/auth'
 import { endpoints } from '@gatehouse/contracts'
 import { databaseTime, explainServerFault, requireKnownSchema, takesWrites } from '@gatehouse/database'
-import { systemRandom } from '@gatehouse/runtime'
+import { createOutbound } from '@gatehouse/outbound'
+import { systemClock, systemRandom } from '@gatehouse/runtime'
 import {
   checkStreams,
   natsAddress,
   publicAddress,
+  readFederation,
+  readProviders,
   readVariables,
   redisAddress,
   uploadConfig,
   uploadSettings,
 } from '@gatehouse/service-kit'
 import { z } from 'zod'
+import { createProviders } from '../../../services/identity/src/providers/providers.ts'
 import { openUploadStore } from '../../../services/identity/src/uploads/open-upload-store.ts'
 import { configured, dataFolderOf, isDistributed, kindsOf, namesUploads, withDatabase } from '../instance.ts'
 import { findRunningInstance, type RunningInstance } from '../../calls/operator-calls.ts'
@@ -35,7 +39,7 @@ const dayMs = 24 * 60 * 60 * 1000
 /** `check`: what an operator would look at after a change. docs/reference/command-line.md. */
 export function defineCheckCommand(define: Define): void {
   const subjects =
-    'configuration, connections, migrations, clock, uploads, certificate, public address and trusted proxies'
+    'configuration, connections, migrations, clock, uploads, identity providers, certificate, public address and trusted proxies'
   define('check', `Check ${subjects}`, async (invocation) => {
     const checks = await checkAll(invocation)
     const isHealthy = checks.every(({ ok }) => ok !== false)
@@ -74,6 +78,7 @@ async function checkAll({ environment, now }: Invocation): Promise<Finding[]> {
       return await checkRedis(redisAddress(given), log)
     }),
     await checkUploads(environment, instance),
+    await checkProviders(environment, instance),
     await optional('certificate', origin.startsWith('https:') ? origin : '', (https) => checkCertificate(https, now)),
     await optional('public address', origin, (url) => checkOrigin(url, own.instanceId)),
     await checkForwarded(origin),
@@ -193,6 +198,21 @@ async function checkUploads(environment: Environment, instance: RunningInstance 
     if (!('folder' in config)) return `${store.name} answers, with these keys`
     await access(config.folder, constants.R_OK | constants.W_OK | constants.X_OK)
     return `${store.name} is there and writable`
+  })
+}
+
+/** What each says of itself. */
+async function checkProviders(environment: Environment, instance: RunningInstance | null): Promise<Finding> {
+  const given = readVariables(
+    environment,
+    kindsOf('GATEHOUSE_PROVIDERS', 'FEDERATION_ALLOW_PRIVATE', 'FEDERATION_RESOLVE'),
+  )
+  const path = instance ? instance.providers?.file : given.GATEHOUSE_PROVIDERS
+  return await optional('identity providers', path, async (file) => {
+    await using outbound = createOutbound(instance?.providers?.reach ?? readFederation(given))
+    const current = await readProviders(file)
+    await createProviders({ outbound, clock: systemClock }, { current }).check()
+    return `${current.map(({ id }) => id).join(', ')}: each answers as its issuer`
   })
 }
 

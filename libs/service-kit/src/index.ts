@@ -1,5 +1,5 @@
 export * from './start.ts'
-export { checkStreams, healthEndpoints, resourceReadiness, type Readiness } from './health/health.ts'
+export { checkStreams, explain, healthEndpoints, resourceReadiness, type Readiness } from './health/health.ts'
 export * from './http/client-network.ts'
 export * from './http/in-process-connections.ts'
 export { asObject, receiveFile, jsonBody, parseInput, parseJson } from './http/input.ts'

@@ -28,6 +28,7 @@ import { adminRoutes } from './routes/admin.ts'
 import { authRoutes } from './routes/auth.ts'
 import { providerRoutes } from './routes/providers.ts'
 import { userRoutes } from './routes/users.ts'
+import { providerLogoutRoutes } from './routes/provider-logouts.ts'
 import { uploadRoutes } from './routes/uploads.ts'
 import { respondToCalls } from './rpc/calls.ts'
 import { startImageConverter } from './uploads/image-converter.ts'
@@ -88,6 +89,7 @@ export async function startIdentity(
     accountStateRoutes,
     authRoutes,
     providerRoutes,
+    providerLogoutRoutes,
     userRoutes,
     uploadRoutes,
     upstreamRoutes,
@@ -97,7 +99,10 @@ export async function startIdentity(
   const routers = routes.map((make) => make(deps))
   const readiness = { hashing: () => deps.hasher.ready() }
   const uploads = () => uploadStore.check().then(() => true)
-  const optional = 'folder' in config.uploadStore ? {} : { uploads }
+  const optional = {
+    ...('folder' in config.uploadStore ? {} : { uploads }),
+    ...(config.providersFile !== undefined && { identity_providers: () => deps.providers.check().then(() => true) }),
+  }
   const service = { ...config, name: 'identity', portVariable: 'IDENTITY_PORT', routers, readiness, optional }
   const http = opening.use(await startHttpService(service, resources))
   opening.defer(() => deps.hasher.drain(policy.hashingDrainMs))

@@ -54,6 +54,7 @@ describe('GET /api/admin/users/:id', () => {
       sockets: [socket],
       incomplete: false,
       passkeys: 1,
+      identities: [],
       secondFactor: true,
       lastLoginAt,
       instances: [],

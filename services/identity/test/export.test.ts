@@ -123,6 +123,7 @@ describe('POST /api/users/@me/export', () => {
       'invites',
       'second-factor',
       'passkeys',
+      'linked-identities',
       'sign-ins',
       'deletion-orders',
       'uploads',

@@ -5,7 +5,7 @@ export const auditActions = [
   ...['user.recovery-link-created', 'user.recovered', 'user.suspended', 'user.unsuspended'],
   ...['user.suspended-by-home', 'user.unsuspended-by-home'],
   ...['user.second-factor-removed', 'user.second-factor-blocked', 'user.passkey-cloned'],
-  ...['user.identity-linked', 'user.identity-unlinked'],
+  ...['user.identity-linked', 'user.identity-unlinked', 'user.sessions-ended-by-provider'],
   'user.home-answer-refused',
   'instance.imported',
   ...['invite.created', 'invite.changed', 'invite.revoked', 'invite.reinstated', 'invite.deleted'],

@@ -190,7 +190,7 @@ export const accountDeclarations = {
   listPasskeys: endpoint('The own passkeys, oldest first', ok(passkeys.passkeysReply)),
   removePasskey: endpoint('Remove an own passkey', users.done, {
     body: users.ownPasswordBody,
-    refusals: ['passkey_unknown', ...ofOwnPassword],
+    refusals: ['passkey_unknown', 'last_sign_in_method', ...ofOwnPassword],
   }),
   listProviders: endpoint('With what people can sign in', ok(providers.providersReply)),
   startProvider: endpoint(

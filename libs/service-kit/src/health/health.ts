@@ -89,7 +89,7 @@ async function findFault(check: Check): Promise<Fault> {
 }
 
 /** With its causes, as the log has it. */
-function explain(error: unknown): string {
+export function explain(error: unknown): string {
   const messages: string[] = []
   for (let each = error; each instanceof Error; each = each.cause) messages.push(each.message)
   return messages.filter((message, index) => !messages[index - 1]?.endsWith(message)).join(': ')

@@ -90,7 +90,7 @@ export function answer<E extends Row>(
     if (access === 'bearer') requireUser(ctx)
     if (access === 'admin') requireAdmin(ctx)
     if (access === 'upstream') requireRight(ctx, right)
-    if (body) await jsonBody(ctx, async () => undefined)
+    if (body instanceof z.ZodType) await jsonBody(ctx, async () => undefined)
     const input = { ...parse(params, ctx.params), ...parse(query, ctx.query), ...parse(body, ctx.state.body) }
     ctx.status = Number(Object.keys(replies)[0])
     ctx.body = (await work(input as InputOf<E>, ctx)) ?? { success: true }

@@ -1,6 +1,6 @@
 import { OutboundFailure } from '@gatehouse/outbound'
 import { refuse } from '@gatehouse/runtime'
-import type { FileWatch, Provider } from '@gatehouse/service-kit'
+import { explain, type FileWatch, type Provider } from '@gatehouse/service-kit'
 import type { JWTVerifyGetKey } from 'jose'
 import type { Configuration, CustomFetch, ServerMetadata } from 'openid-client'
 import type { Deps } from '../deps.ts'
@@ -21,6 +21,7 @@ export function createProviders(
 ) {
   /** The file makes new objects when it is read again. */
   const known = new WeakMap<Provider, { metadata: Ask<ServerMetadata>; keys: Ask<KeySet> }>()
+  const checked = new WeakMap<Provider, { at: number; fault: Promise<string[]> }>()
   const guarded = guardedFetch(outbound)
 
   function knowledgeOf(provider: Provider) {
@@ -33,8 +34,25 @@ export function createProviders(
   }
   /** Throws why the provider cannot be used. */
   const discover = async (provider: Provider): Promise<ServerMetadata> => await knowledgeOf(provider).metadata()
+  /** Asks again, at most once a minute: what was read before does not tell. */
+  function findFault(provider: Provider): Promise<string[]> {
+    const before = checked.get(provider)
+    if (before && clock.now() - before.at < policy.providerRetryMs) return before.fault
+    const asking = readMetadata(provider, guarded)
+    const fault = asking.then(
+      () => [],
+      (error: unknown) => [`${provider.id}: ${explain(error)}`],
+    )
+    checked.set(provider, { at: clock.now(), fault })
+    return fault
+  }
   return {
     list: () => file.current,
+    /** Throws which providers cannot be used now, and why. Contract: 8, Readiness. */
+    check: async (): Promise<void> => {
+      const faults = await Promise.all(file.current.map(findFault))
+      if (faults.flat().length > 0) throw new Error(faults.flat().join('; '))
+    },
     /** Throws provider_unknown. */
     require: (id: string): Provider => {
       const provider = file.current.find((one) => one.id === id)

@@ -3,12 +3,15 @@ import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../../deps.ts'
 
-/** Call it after the removal of a way to log in, in its transaction. Throws last_sign_in_method. Contract: 3, Identity providers. */
+/**
+ * Call it after the removal of a way to log in, in its transaction. A passkey logs in, but confirms nothing. Throws
+ * last_sign_in_method. Contract: 3, Identity providers.
+ */
 export async function requireWayIn({ config }: Pick<Deps, 'config'>, em: EntityManager, user: User): Promise<void> {
-  if (user.hasPassword && config.passwords) return
   const userId = user.id
-  const ways = (await em.count(LinkedIdentity, { userId })) + (await em.count(Passkey, { userId }))
-  if (ways === 0) throw refuse.last_sign_in_method()
+  if ((await em.count(LinkedIdentity, { userId })) > 0) return
+  if (!user.hasPassword) throw refuse.last_sign_in_method()
+  if (!config.passwords && (await em.count(Passkey, { userId })) === 0) throw refuse.last_sign_in_method()
 }
 
 /** At a new password for who lost the old one: who had that may have added them. Contract: 3, Identity providers, Passkeys. */

@@ -21,6 +21,7 @@ const actionTexts: Readonly<Record<AuditAction, Text>> = {
   'user.passkey-cloned': 'A cloned passkey for {actor} was blocked',
   'user.identity-linked': '{actor} linked an account of an identity provider',
   'user.identity-unlinked': '{actor} unlinked an account of an identity provider',
+  'user.sessions-ended-by-provider': 'The identity provider logged {actor} out everywhere',
   'user.home-answer-refused': '{actor} couldn’t log in because the home instance confirmed a different user',
   'user.second-factor-blocked': '{actor} entered too many wrong authentication codes',
   'instance.imported': '{actor} imported data from another instance',

@@ -1,0 +1,87 @@
+import { isStorableText } from '@gatehouse/contracts'
+import { read } from '@gatehouse/database'
+import { LinkedIdentity } from '@gatehouse/domain'
+import { refuse } from '@gatehouse/runtime'
+import type { Provider } from '@gatehouse/service-kit'
+import type { EntityManager } from '@mikro-orm/postgresql'
+import { z } from 'zod'
+import type { Deps, OperationContext } from '../../deps.ts'
+import { policy } from '../../policy.ts'
+import { actorOf, changeUser, enterAct } from '../change-account.ts'
+import { endLockedSessions } from '../credentials/end-sessions.ts'
+
+type LogoutDeps = OperationContext & Pick<Deps, 'providers'>
+type Logout = { provider: Provider; logoutToken: unknown; requestId: string }
+
+/**
+ * Ends all sessions of the account whose identity a logout token names, as `endSessions` does. An identity that no account has
+ * changes nothing. Throws logout_token_invalid, provider_unavailable. Contract: 3, Identity providers.
+ */
+export async function logOutByProvider(deps: LogoutDeps, { provider, logoutToken, requestId }: Logout): Promise<void> {
+  const claims = await verifyLogoutToken(deps, provider, logoutToken)
+  const identity = { issuer: provider.issuer, subject: claims.sub }
+  const found = await deps.orm.em.fork().findOne(LinkedIdentity, identity)
+  if (!found) return
+  const { userId } = found
+  const state = await changeUser(deps, userId, async (user, em) => {
+    await useToken(em, identity.issuer, claims)
+    const isLinked = (await em.count(LinkedIdentity, { ...identity, userId })) > 0
+    if (!user || !isLinked) return undefined
+    const ended = await endLockedSessions(deps, em, { user, actor: actorOf(user), requestId })
+    const detail = { provider: provider.id }
+    enterAct(em, { action: 'user.sessions-ended-by-provider', user, detail, at: ended.issuedAt })
+    return ended.state
+  })
+  if (state) await deps.afterCommit.invalidateCache(state)
+}
+
+const storable = z.string().min(1).max(255).refine(isStorableText)
+
+/** https://openid.net/specs/openid-connect-backchannel-1_0.html, 2.4. A `sid` alone is not enough: none is kept. */
+const logoutClaims = z.object({
+  sub: storable,
+  jti: storable,
+  iat: z.number(),
+  events: z.object({ 'http://schemas.openid.net/event/backchannel-logout': z.object({}) }),
+  /** An ID token has one. */
+  nonce: z.undefined().optional(),
+})
+type LogoutClaims = z.infer<typeof logoutClaims>
+
+const types: readonly unknown[] = [undefined, 'jwt', 'logout+jwt', 'application/logout+jwt']
+
+/** By keys that only the provider has. */
+const algorithms = [
+  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+  ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+]
+
+async function verifyLogoutToken({ clock, providers }: LogoutDeps, provider: Provider, token: unknown) {
+  const { errors, jwtVerify } = await import('jose')
+  try {
+    const { payload, protectedHeader } = await jwtVerify(z.string().parse(token), providers.keys(provider), {
+      issuer: provider.issuer,
+      audience: provider.clientId,
+      algorithms,
+      requiredClaims: ['exp'],
+      maxTokenAge: policy.logoutTokenMs / 1_000,
+      clockTolerance: policy.providerClockSkewMs / 1_000,
+      currentDate: new Date(clock.now()),
+    })
+    if (!types.includes(protectedHeader.typ?.toLowerCase())) throw new errors.JWTInvalid('of another type')
+    return logoutClaims.parse(payload)
+  } catch (cause) {
+    if (!(cause instanceof errors.JOSEError || cause instanceof z.ZodError)) throw cause
+    throw refuse.logout_token_invalid() // without its cause: it may quote the token
+  }
+}
+
+/** Once on any replica. Throws logout_token_invalid. */
+async function useToken(em: EntityManager, issuer: string, { jti, iat }: LogoutClaims): Promise<void> {
+  const sql =
+    'insert into logout_tokens (issuer, jti, expires_at) values (?, ?, ?) on conflict do nothing returning jti'
+  // A second more: the age is judged in whole ones.
+  const expiresAt = new Date((iat + 1) * 1_000 + policy.logoutTokenMs + policy.providerClockSkewMs)
+  const used = await read(em, sql, [issuer, jti, expiresAt])
+  if (used.length === 0) throw refuse.logout_token_invalid()
+}
