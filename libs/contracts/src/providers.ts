@@ -29,6 +29,16 @@ const icon = z
     error: 'must be an https URL, or an image as data:image/…;base64,…',
   })
 
+const scopes = z
+  .union([z.array(z.string()), z.string().transform((text) => text.split(' ').filter((scope) => scope !== ''))], {
+    error: 'must be a list of texts, or a text with spaces between them',
+  })
+  .refine((list) => list.length <= 32 && list.every((scope) => /^[\x21\x23-\x5b\x5d-\x7e]{1,128}$/.test(scope)), {
+    error: 'must be at most 32 texts without spaces, quotes and backslashes',
+  })
+  .refine((list) => list.includes('openid'), { error: 'must include openid' })
+  .default(['openid', 'profile'])
+
 export const registrationsByProvider = ['gate', 'open', 'invite', 'never'] as const
 
 /** An entry of the file GATEHOUSE_PROVIDERS. */
@@ -40,16 +50,12 @@ export const identityProvider = z
     clientId: line(255),
     clientSecret: z.string().min(1).max(1_024).optional(),
     clientSecretFile: z.string().min(1).optional(),
-    scopes: z
-      .array(z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,128}$/))
-      .max(32)
-      .default(['openid', 'profile']),
+    scopes,
     usernameClaim: line(64).default('preferred_username'),
     registration: z.enum(registrationsByProvider).default('gate'),
     secondFactor: z.enum(['ask', 'trust']).default('ask'),
     icon: icon.optional(),
   })
-  .refine(({ scopes }) => scopes.includes('openid'), { error: 'must include openid', path: ['scopes'] })
   .refine((given) => (given.clientSecret === undefined) !== (given.clientSecretFile === undefined), {
     error: 'needs either clientSecret or clientSecretFile',
     path: ['clientSecret'],

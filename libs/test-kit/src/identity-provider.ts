@@ -39,7 +39,7 @@ export async function startIdentityProvider({ accounts }: { accounts: readonly C
   const kid = randomUUID()
   const grants = new Map<string, Grant>()
   const accessTokens = new Map<string, string>()
-  const depart: Departures = {}
+  const behaviour: { depart: Departures } = { depart: {} }
   const asked: string[] = []
   const byRequest = (request: IncomingMessage, response: ServerResponse) => {
     void serve(request, response).catch((error: unknown) => response.writeHead(500).end(String(error)))
@@ -77,21 +77,22 @@ export async function startIdentityProvider({ accounts }: { accounts: readonly C
     back.searchParams.set('iss', issuer)
     if (sub === null) {
       back.searchParams.set('error', 'access_denied')
-      return depart.callback?.(back) ?? back
+      return behaviour.depart.callback?.(back) ?? back
     }
     const code = randomUUID()
     const [nonce, challenge] = [asking.get('nonce'), asking.get('code_challenge')]
     grants.set(code, { sub, nonce, challenge, redirectUri, authTime: Math.floor(Date.now() / 1_000) })
     back.searchParams.set('code', code)
-    return depart.callback?.(back) ?? back
+    return behaviour.depart.callback?.(back) ?? back
   }
 
   async function exchange(request: IncomingMessage): Promise<{ status: number; body: unknown }> {
     const form = new URLSearchParams(await text(request))
-    const expected = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`
+    const basic = Buffer.from(request.headers.authorization?.replace('Basic ', '') ?? '', 'base64').toString()
+    const [id, secret] = basic.split(':').map(decodeURIComponent)
     const grant = grants.get(form.get('code') ?? '')
     grants.delete(form.get('code') ?? '')
-    if (request.headers.authorization !== expected) return { status: 401, body: { error: 'invalid_client' } }
+    if (id !== clientId || secret !== clientSecret) return { status: 401, body: { error: 'invalid_client' } }
     const challenge = createHash('sha256')
       .update(form.get('code_verifier') ?? '')
       .digest('base64url')
@@ -102,24 +103,25 @@ export async function startIdentityProvider({ accounts }: { accounts: readonly C
     const now = Math.floor(Date.now() / 1_000)
     const times = { iat: now, exp: now + 300, auth_time: grant.authTime }
     const claims = { iss: issuer, aud: clientId, sub: grant.sub, ...times, ...(grant.nonce && { nonce: grant.nonce }) }
-    const idToken = await sign(depart.claims?.(claims) ?? claims)
+    const idToken = await sign(behaviour.depart.claims?.(claims) ?? claims)
     const answer = { access_token: accessToken, token_type: 'Bearer', expires_in: 300, id_token: idToken }
-    return { status: 200, body: depart.tokens?.(answer) ?? answer }
+    return { status: 200, body: behaviour.depart.tokens?.(answer) ?? answer }
   }
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', issuer)
     asked.push(url.pathname)
-    if (depart.answer?.(request, response)) return
+    if (behaviour.depart.answer?.(request, response)) return
     const json = (body: unknown, status = 200) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-    if (url.pathname === '/.well-known/openid-configuration') json(depart.metadata?.(metadata()) ?? metadata())
-    else if (url.pathname === '/keys') json(depart.keys?.(await keys()) ?? (await keys()))
+    if (url.pathname === '/.well-known/openid-configuration')
+      json(behaviour.depart.metadata?.(metadata()) ?? metadata())
+    else if (url.pathname === '/keys') json(behaviour.depart.keys?.(await keys()) ?? (await keys()))
     else if (url.pathname === '/token') await exchange(request).then(({ status, body }) => json(body, status))
     else if (url.pathname === '/userinfo') {
       const sub = accessTokens.get(request.headers.authorization?.replace('Bearer ', '') ?? '')
       if (sub === undefined) return void json({ error: 'invalid_token' }, 401)
-      json(depart.userinfo?.(claimsOf(sub)) ?? claimsOf(sub))
+      json(behaviour.depart.userinfo?.(claimsOf(sub)) ?? claimsOf(sub))
     } else if (url.pathname === '/authorize' && request.method === 'GET') {
       response.writeHead(200, { 'content-type': 'text/html' }).end(page)
     } else if (url.pathname === '/authorize') {
@@ -133,11 +135,10 @@ export async function startIdentityProvider({ accounts }: { accounts: readonly C
     server.closeAllConnections()
     server.close()
   }
-  return {
+  return Object.assign(behaviour, {
     issuer,
     clientId,
     clientSecret,
-    depart,
     /** Paths, oldest first. */
     asked,
     /** What a browser would be sent back to, after it went to `url` and signed in as `sub`. Null cancels. */
@@ -146,7 +147,7 @@ export async function startIdentityProvider({ accounts }: { accounts: readonly C
     sign,
     close,
     [Symbol.asyncDispose]: close,
-  }
+  })
 }
 
 const page = `<!doctype html><title>Identity provider</title><form method="post">

@@ -113,9 +113,8 @@ const withoutBody: readonly number[] = [204, 205, 304]
 function guardedFetch(outbound: Deps['outbound'], signal?: AbortSignal): CustomFetch {
   return async (url, { method, headers, body }) => {
     const text = body === undefined || body === null ? undefined : requestText(body)
-    const form = body instanceof URLSearchParams && { 'content-type': 'application/x-www-form-urlencoded' }
     const answer = await outbound.request({
-      ...{ method, url, headers: { ...form, ...headers } },
+      ...{ method, url, headers },
       ...(text !== undefined && { body: text }),
       ...(signal && { signal }),
       ...{ timeoutMs: policy.providerTimeoutMs, maxBytes: policy.providerAnswerBytes },
@@ -131,13 +130,20 @@ function requestText(body: unknown): string {
   throw new TypeError('the body must be a text')
 }
 
+/** Issuers on a loopback address: the guarded connections decide how far http reaches. */
+async function loadAllowHttp() {
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- is marked so that nobody overlooks it
+  return (await loadClient()).allowInsecureRequests
+}
+
 const isHttp = (url: string): boolean => url.startsWith('http:')
 
 /** The issuer to the letter, and an address for browsers that runs no code of theirs. */
 async function readMetadata(provider: Provider, guarded: CustomFetch): Promise<ServerMetadata> {
-  const { discovery, customFetch, allowInsecureRequests } = await loadClient()
+  const { discovery, customFetch } = await loadClient()
+  const allowHttp = await loadAllowHttp()
   const { issuer, clientId } = provider
-  const options = { [customFetch]: guarded, execute: isHttp(issuer) ? [allowInsecureRequests] : [] }
+  const options = { [customFetch]: guarded, execute: isHttp(issuer) ? [allowHttp] : [] }
   const metadata = (await discovery(new URL(issuer), clientId, undefined, undefined, options)).serverMetadata()
   if (metadata.issuer !== issuer) throw new Error(`the provider calls itself ${JSON.stringify(metadata.issuer)}`)
   const { authorization_endpoint: page = '', token_endpoint: token = '', jwks_uri: keys = '' } = metadata
@@ -172,7 +178,7 @@ async function configure(provider: Provider, metadata: ServerMetadata, fetch: Cu
   const authentication = isBasic ? client.ClientSecretBasic(clientSecret) : client.ClientSecretPost(clientSecret)
   const configuration = new client.Configuration(metadata, clientId, undefined, authentication)
   configuration[client.customFetch] = fetch
-  if (isHttp(issuer)) client.allowInsecureRequests(configuration)
+  if (isHttp(issuer)) (await loadAllowHttp())(configuration)
   return configuration
 }
 

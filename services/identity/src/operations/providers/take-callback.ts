@@ -41,10 +41,7 @@ export async function takeCallback(deps: SignInDeps, callback: Callback): Promis
     return { ticket, flow, state }
   } catch (error) {
     const outcome = outcomeOf(error)
-    deps.log.warn(
-      { provider: provider.id, requestId, outcome, reason: reasonOf(error) },
-      'sign-in at a provider failed',
-    )
+    deps.log.warn({ provider: provider.id, requestId, outcome, ...reasonOf(error) }, 'sign-in at a provider failed')
     return { error: outcome, state }
   }
 }
@@ -83,6 +80,7 @@ async function readSignIn(deps: SignInDeps, { provider, flow, query, state }: Re
   const tokens = await authorizationCodeGrant(configuration, url, checks)
   const claims = tokens.claims()
   if (!claims || !isSubject(claims.sub)) throw new Faulty('no usable subject')
+  if ((claims.azp ?? provider.clientId) !== provider.clientId) throw new Faulty('for another client')
   await within(verifySignature(deps, provider, tokens.id_token ?? ''), signal)
   const isNew = flow.purpose !== 'confirm' && !(await isKnown(deps, provider, claims.sub))
   const told = isNew ? await readFurtherClaims({ configuration, claims, accessToken: tokens.access_token }) : claims
@@ -124,9 +122,15 @@ function outcomeOf(error: unknown): ProviderCallbackError {
   return isCancelled ? 'cancelled' : 'provider_error'
 }
 
-/** Never what the provider sent. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown'
-  const code = 'code' in error && typeof error.code === 'string' ? ` ${error.code}` : ''
-  return `${error.name}${code}${error instanceof Faulty ? ` ${error.message}` : ''}`
+/** What an operator needs, and never a token: the error codes of OAuth and their descriptions. */
+function reasonOf(error: unknown) {
+  if (!(error instanceof Error)) return { reason: 'unknown' }
+  const told = error as Error & Partial<Record<'code' | 'error' | 'error_description', unknown>>
+  const { code, error: oauthError, error_description: description } = told
+  const named = typeof code === 'string' ? `${error.name} ${code}` : error.name
+  return {
+    reason: error instanceof Faulty ? error.message : named,
+    ...(typeof oauthError === 'string' && { oauthError: oauthError.slice(0, policy.providerErrorMax) }),
+    ...(typeof description === 'string' && { description: description.slice(0, policy.providerErrorMax) }),
+  }
 }
