@@ -27,6 +27,7 @@ describe('The refusals', () => {
       'linked_identity_unknown 404',
       'identity_limit 409',
       'last_sign_in_method 409',
+      'registration_by_password_closed 403',
       'registration_by_provider_closed 403',
       'logout_token_invalid 400',
       'passkey_challenge_invalid 400',

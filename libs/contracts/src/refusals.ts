@@ -168,6 +168,7 @@ export const refusals = {
   ),
   last_sign_in_method: refusal(409, 'This is your only way to log in: set a password or add another one first'),
   registration_by_provider_closed: refusal(403, 'No account can be created with this identity provider'),
+  registration_by_password_closed: refusal(403, 'Accounts are created with an identity provider here'),
   logout_token_invalid: refusal(400, 'invalid_request'),
   recovery_link_invalid: refusal(400, 'This link is no longer valid: ask an admin for a new one'),
   current_password_required: refusal(400, 'Current password is required'),

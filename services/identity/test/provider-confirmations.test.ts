@@ -251,6 +251,16 @@ describe('PASSWORDS=false', () => {
     expect((await logIn(federated.username, testPassword)).status).to.equal(200)
   })
 
+  it('a local account with a password is not created; one of another instance is', async () => {
+    const register = (fields: object) =>
+      identity.call('POST', '/api/auth/register', { body: { username: 'newcomer', password: testPassword, ...fields } })
+    const local = await register({})
+    const federated = await register({ username: 'newcomer@home.example', homeInstance: 'home.example' })
+
+    expect(answerOf(local)).to.deep.equal([403, 'registration_by_password_closed'])
+    expect(federated.status).to.equal(201)
+  })
+
   it('the last passkey stays while there is no identity: a password is no way in', async () => {
     const user = await buildUser(identity)
     const id = await buildPasskey(identity, user)

@@ -24,6 +24,7 @@ export const accountDeclarations = {
       ...['username_required', 'password_required', 'password_too_short', 'display_name_too_long'],
       ...['home_instance_invalid', 'home_instance_is_here', 'username_taken', 'federated_account_exists'],
       ...['invite_required', 'invite_invalid', 'federated_registration_closed', 'hashing_busy'],
+      'registration_by_password_closed',
     ] as const,
   }),
   checkUsername: endpoint('Whether a username is free', ok(users.checkUsernameReply), {

@@ -17,12 +17,16 @@ type ByProvider = {
   complete(em: EntityManager, user: User): Promise<void>
 }
 
-/** While registration is closed an active invite admits the account. Spec: Registration 1, 3, 4, 9, 11. */
+/**
+ * While registration is closed an active invite admits the account. Nobody gets a password that no login takes. Spec:
+ * Registration 1, 3, 4, 9, 11; Contract: 8, PASSWORDS.
+ */
 export async function registerLocal(
   deps: RegistrationDeps,
   registration: Registration,
   byProvider?: ByProvider,
 ): Promise<Registered> {
+  if (!byProvider && !deps.config.passwords) throw refuse.registration_by_password_closed()
   const username = normalizeUsername(registration.username)
   requireLocalUsername(username)
   const settings = await loadSettings(deps.orm.em)
