@@ -52,10 +52,9 @@ export function sanitizeUser(user: Pick<User, keyof UserReply>, isSelf: boolean)
   return { ...values, createdAt } as UserReply
 }
 
-/** What admins see, and which ways to log in there are. A tombstone has no more than for others. Contract: 2. */
+/** What admins see, and whether a second factor is on. A tombstone has no more than for others. Contract: 2. */
 export function adminView(user: Pick<User, keyof UserReply>): UserReply {
   if (user.isDeleted) return sanitizeUser(user, false)
   const values = Object.fromEntries(adminFieldNames.map((field) => [field, user[field] ?? null]))
-  const { secondFactor, hasPassword } = user
-  return { ...sanitizeUser(user, false), ...values, secondFactor, hasPassword }
+  return { ...sanitizeUser(user, false), ...values, secondFactor: user.secondFactor }
 }

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 import { deleteFederatedIdentity, detachHome } from '@gatehouse/contracts'
-import type { User } from '@gatehouse/domain'
+import { LinkedIdentity, type User } from '@gatehouse/domain'
 import { buildStub, buildUser, readUser } from './builders.ts'
 import { buildChannel, buildDirectMessages, buildMessage, buildSpace, column, insertRow, rowsOf } from './chat.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
+import { buildTicket, countTickets, linkIdentity } from './provider-builders.ts'
 import { testPassword } from './quick-hasher.ts'
 
 const timeoutMs = 10_000
@@ -161,6 +162,22 @@ describe('Accounts whose home was lost', () => {
       expect([refused.status, refused.body['code'], kept.isDeleted]).to.deep.equal([401, 'proof_invalid', false])
       expect(await readUser(identity, user.id)).to.include({ federationHomeOrphaned: true, homeUserId: null })
       expect((await reattach()).status).to.equal(200)
+    })
+
+    /** Contract: 3, Identity providers. */
+    it('leaves no identity of a provider, with which the account logged in while it was local', async () => {
+      await detach()
+      const linked = await linkIdentity(identity, user)
+      await buildTicket(identity, linked, { purpose: 'login', userId: null })
+      const found = async () => [
+        await identity.deps.orm.em.fork().count(LinkedIdentity, { userId: user.id }),
+        await countTickets(identity, { subject: linked.subject }),
+      ]
+      expect(await found()).to.deep.equal([1, 1])
+
+      expect((await reattach()).status).to.equal(200)
+
+      expect(await found()).to.deep.equal([0, 0])
     })
 
     it('merges the stub of the new identity into the account', async () => {

@@ -36,7 +36,7 @@ export async function buildPasswordless(identity: Where) {
 /** A ticket with which the person of the identity has just signed in to confirm an act, unless told otherwise. */
 export async function buildTicket(
   { deps }: Where,
-  { userId, provider, issuer, subject }: LinkedIdentity,
+  { userId, provider, issuer, subject }: Pick<ProviderTicket, 'userId' | 'provider' | 'issuer' | 'subject'>,
   overrides: Partial<Omit<ProviderTicket, 'hash' | 'expiresAt'>> = {},
 ): Promise<string> {
   const claims = { username: null, displayName: null, name: null }

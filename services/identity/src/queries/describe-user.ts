@@ -28,7 +28,7 @@ export async function describeUser(deps: Pick<Deps, 'orm' | 'bus' | 'log'>, aske
     listOrders(deps.orm.em.fork(), userId),
   ])
   return {
-    user: adminView(user),
+    user: { ...adminView(user), ...(!user.isDeleted && { hasPassword: user.hasPassword }) },
     invitedBy,
     ...(await sockets),
     passkeys,

@@ -1,43 +1,48 @@
 import { isStorableText } from '@gatehouse/contracts'
-import { read } from '@gatehouse/database'
-import { LinkedIdentity } from '@gatehouse/domain'
+import { read, transaction } from '@gatehouse/database'
+import { LinkedIdentity, ProviderTicket } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { Provider } from '@gatehouse/service-kit'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
-import { actorOf, changeUser, enterAct } from '../change-account.ts'
+import { lockUser } from '../../queries/load-user.ts'
+import { actorOf, enterAct } from '../change-account.ts'
 import { endLockedSessions } from '../credentials/end-sessions.ts'
 
 type LogoutDeps = OperationContext & Pick<Deps, 'providers'>
 type Logout = { provider: Provider; logoutToken: unknown; requestId: string }
 
 /**
- * Ends all sessions of the account whose identity a logout token names, as `endSessions` does. An identity that no account has
- * changes nothing. Throws logout_token_invalid, provider_unavailable. Contract: 3, Identity providers.
+ * Ends all sessions of the account whose identity a logout token names, as `endSessions` does, and sign-ins with the identity that
+ * are not finished. Throws logout_token_invalid, provider_unavailable. Contract: 3, Identity providers.
  */
 export async function logOutByProvider(deps: LogoutDeps, { provider, logoutToken, requestId }: Logout): Promise<void> {
   const claims = await verifyLogoutToken(deps, provider, logoutToken)
   const identity = { issuer: provider.issuer, subject: claims.sub }
-  const found = await deps.orm.em.fork().findOne(LinkedIdentity, identity)
-  if (!found) return
-  const { userId } = found
-  const state = await changeUser(deps, userId, async (user, em) => {
+  const known = await deps.orm.em.fork().findOne(LinkedIdentity, identity)
+  const logOut = async (em: EntityManager) => {
+    // A login locks its account before its ticket, too.
+    if (known) await lockUser(em, known.userId)
     await useToken(em, identity.issuer, claims)
-    const isLinked = (await em.count(LinkedIdentity, { ...identity, userId })) > 0
-    if (!user || !isLinked) return undefined
+    await em.nativeDelete(ProviderTicket, identity)
+    // A registration that used one up has ended.
+    const linked = await em.findOne(LinkedIdentity, identity)
+    const user = linked && (await lockUser(em, linked.userId))
+    if (!user) return undefined
     const ended = await endLockedSessions(deps, em, { user, actor: actorOf(user), requestId })
     const detail = { provider: provider.id }
     enterAct(em, { action: 'user.sessions-ended-by-provider', user, detail, at: ended.issuedAt })
     return ended.state
-  })
+  }
+  const state = await transaction(deps.orm, logOut, known ? { accountId: known.userId } : {})
   if (state) await deps.afterCommit.invalidateCache(state)
 }
 
 const storable = z.string().min(1).max(255).refine(isStorableText)
 
-/** https://openid.net/specs/openid-connect-backchannel-1_0.html, 2.4. A `sid` alone is not enough: none is kept. */
+/** https://openid.net/specs/openid-connect-backchannel-1_0.html, 2.4. A `sid` alone is not enough: none is kept. Older drafts had no `exp`. */
 const logoutClaims = z.object({
   sub: storable,
   jti: storable,
@@ -63,7 +68,6 @@ async function verifyLogoutToken({ clock, providers }: LogoutDeps, provider: Pro
       issuer: provider.issuer,
       audience: provider.clientId,
       algorithms,
-      requiredClaims: ['exp'],
       maxTokenAge: policy.logoutTokenMs / 1_000,
       clockTolerance: policy.providerClockSkewMs / 1_000,
       currentDate: new Date(clock.now()),
