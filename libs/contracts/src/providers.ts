@@ -22,10 +22,10 @@ function isIssuer(text: string): boolean {
 const issuer = z.string().max(500).refine(isIssuer, {
   error: 'must be an https URL without a query, such as https://login.example, or http on a loopback address',
 })
+/** An address elsewhere would tell another host who opens the login page. */
 const icon = z
   .string()
   .max(8_192)
-  // A URL would tell its host who opens the login page.
   .regex(/^data:image\/(png|svg\+xml|webp|jpeg|gif);base64,[A-Za-z0-9+/=]+$/, {
     error: 'must be an image as data:image/…;base64,…',
   })

@@ -79,6 +79,7 @@ describe('The file of identity providers', () => {
         'providers[0].clientSecretFile: cannot read the file it names, or it is empty',
       ],
       [{ ...right, scopes: ['email'] }, 'providers[0].scopes: must include openid'],
+      [{ ...right, icon: 'https://a.example/a.png' }, 'providers[0].icon: must be an image as data:image/…;base64,…'],
       [{ ...right, scopes: 7 }, 'providers[0].scopes: must be a list of texts, or a text with spaces between them'],
     ]
     for (const [entry, fault] of faulty) expect(await faultsOf(entry)).to.deep.equal([fault])
