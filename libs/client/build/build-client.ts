@@ -107,7 +107,8 @@ async function bundle({ file, entry }: Module, output: string): Promise<void> {
         external: ['react'],
         output: { minify: true, comments: false },
         // No getter does more than read: tables that spread others go where nothing uses them.
-        treeshake: { propertyReadSideEffects: false },
+        treeshake: { propertyReadSideEffects: false, unknownGlobalSideEffects: false },
+        optimization: { inlineConst: { mode: 'all' } },
       },
     },
   })

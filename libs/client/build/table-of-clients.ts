@@ -1,4 +1,4 @@
-import { endpointTable, openServerEndpoints } from '@gatehouse/contracts/endpoints'
+import { endpointTable, type EndpointRow, openServerEndpoints } from '@gatehouse/contracts/endpoints'
 import type { Plugin } from 'vite'
 
 /** The table of the endpoints without what a client does not use: services, limits and the endpoints of peers and upstreams. */
@@ -10,9 +10,10 @@ export const tableOfClients: Plugin = {
     const rows = Object.entries(endpointTable).filter(
       ([name, { access }]) => access !== 'peer' && access !== 'upstream' && !unused.includes(name),
     )
-    const texts = rows.map(([name, { method, path, access }]) =>
-      [path.slice('/api/'.length), method, name, ...(access === 'anyone' ? [access] : [])].join(' '),
-    )
+    const texts = rows.map(([name, row]: [string, EndpointRow]) => {
+      const access = row.access === 'anyone' && !row.readsToken ? [row.access] : []
+      return [row.path.slice('/api/'.length), row.method, name, ...access].join(' ')
+    })
     // Alike beside alike takes less when it is compressed.
     texts.sort()
     return `export const endpointTable = Object.fromEntries(${JSON.stringify(texts.join())}.split(',').map((row) => {
