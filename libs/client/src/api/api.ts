@@ -74,7 +74,7 @@ export function createApi(options: ApiOptions) {
   }
   const call: Call = async (name, ...[input]) => {
     // Objects have names of their own, such as `constructor`.
-    const { method = 'GET', path }: Partial<EndpointRow> = Object(endpointTable[name])
+    const { method, path } = Object(endpointTable[name]) as EndpointRow
     if (!path) throw new TypeError(`There is no endpoint ${name}`)
     const { params, query = {}, signal = null, body = method === 'POST' ? {} : undefined } = (input ?? {}) as AnyInput
     const isJson = body !== undefined && !(body instanceof FormData)

@@ -24,7 +24,7 @@ const unconnected = {
 }
 export type RemoteInstance = { origin: string; username: string } & typeof unconnected
 
-export function newRemote(origin: string, username: string, part: Partial<RemoteInstance> = {}): RemoteInstance {
+export function newRemote(origin: string, username: string, part?: Partial<RemoteInstance>): RemoteInstance {
   return { origin, username, ...unconnected, ...part }
 }
 
