@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { defineConfig, type Plugin } from 'vite'
+import { tableOfClients } from '../../libs/client/build/table-of-clients.ts'
 import { buildTarget } from '../../tools/browsers/supported-browsers.ts'
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
@@ -11,7 +12,7 @@ const gateway = process.env['GATEWAY_URL'] ?? 'http://127.0.0.1:8080'
 
 export default defineConfig({
   root: here('.'),
-  plugins: [precompress()],
+  plugins: [tableOfClients, precompress()],
   // Preact is React to everything that imports it, at a fifth of its weight.
   resolve: {
     alias: {

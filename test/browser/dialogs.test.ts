@@ -155,6 +155,13 @@ const cases: DialogCase[] = [
     first: 'Your password',
     takesText: true,
   },
+  {
+    component: 'UnlinkIdentityDialog',
+    path: '/settings/security',
+    opener: shown('Remove {provider}', { provider: 'uni' }),
+    first: 'Your password',
+    takesText: true,
+  },
   { component: 'ExportDialog', path: '/settings/data', opener: 'Download', first: 'Your password', takesText: true },
   {
     component: 'DeleteIdentitiesDialog',
@@ -327,8 +334,8 @@ const cases: DialogCase[] = [
   },
 ]
 
-/** Those with a test of their own: they stand in other dialogs. */
-const otherwise: readonly DialogName[] = ['CropDialog', 'DiscardDialog']
+/** Those with a test of their own: they stand in other dialogs, or need an identity provider. */
+const otherwise: readonly DialogName[] = ['CropDialog', 'DiscardDialog', 'LinkIdentityDialog']
 
 describe('every dialog by keyboard alone', function () {
   this.timeout(120_000)
@@ -350,6 +357,10 @@ describe('every dialog by keyboard alone', function () {
     await instance.runSql(
       `insert into passkeys (id, user_id, credential_id, public_key, counter, name, created_at)
        select 1, id, 'id', 'key', 0, 'phone', now() from users where username = 'alice'`,
+    )
+    await instance.runSql(
+      `insert into linked_identities (id, user_id, provider, issuer, subject, linked_at)
+       select 1, id, 'uni', 'https://uni.example', '1', now() from users where username = 'alice'`,
     )
     await instance.runSql(
       `insert into peers (id, origin, host, secret, status, activated_at)

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connectDatabase } from '@gatehouse/database'
@@ -57,9 +57,12 @@ export async function startPair(
   ]
 }
 
-type Options = { port?: number; peers?: Record<string, number>; natsUrl?: string }
+type Options = { port?: number; peers?: Record<string, number>; natsUrl?: string; providers?: object[] }
 
-/** Starts an instance with its web app and its own database. `peers`: the ports of the instances it can resolve. */
+/**
+ * Starts an instance with its web app and its own database. `peers`: the ports of the instances it can resolve. `providers`:
+ * entries of the file of identity providers.
+ */
 export async function startInstance(name: string, options: Options = {}) {
   await using starting = new AsyncDisposableStack()
   await ensureWebBuilt()
@@ -69,6 +72,8 @@ export async function startInstance(name: string, options: Options = {}) {
   const port = options.port ?? (await freePort())
   const host = hostOf(name)
   const peers = Object.entries(options.peers ?? {})
+  const providers = options.providers && join(folder, 'providers.json')
+  if (providers) await writeFile(providers, JSON.stringify({ providers: options.providers }))
   const given = readConfig({
     PORT: String(port),
     PUBLIC_ORIGIN: `http://${host}:${port}`,
@@ -76,6 +81,7 @@ export async function startInstance(name: string, options: Options = {}) {
     TRUST_PROXY: 'loopback',
     WEB_ROOT: join(dataFolder(), 'web'),
     ...(options.natsUrl && { NATS_URL: options.natsUrl }),
+    ...(providers && { GATEHOUSE_PROVIDERS: providers }),
     FEDERATION_ALLOW_PRIVATE: '127.0.0.0/8',
     FEDERATION_RESOLVE: peers.map(([peer, at]) => `${hostOf(peer)}=127.0.0.1:${at}`).join(','),
   })

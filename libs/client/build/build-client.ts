@@ -3,10 +3,10 @@ import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join, resolve, relative, dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
-import { endpointTable, openServerEndpoints } from '@gatehouse/contracts/endpoints'
-import { build, type Plugin } from 'vite'
+import { build } from 'vite'
 import ts from 'typescript'
 import { buildTarget } from '../../../tools/browsers/supported-browsers.ts'
+import { tableOfClients } from './table-of-clients.ts'
 
 const source = resolve(import.meta.dirname, '..')
 const libraries = join(source, '..')
@@ -90,27 +90,6 @@ export async function buildClient(folder: string): Promise<{ tarball: string; gz
   return { tarball: join(resolve(folder), filename), gzipBytes: Object.fromEntries(sizes) }
 }
 
-/** The table of the endpoints without what a client does not use: services, limits and the endpoints of peers and upstreams. */
-const tableOfClients: Plugin = {
-  name: 'table-of-clients',
-  load(id) {
-    if (!id.endsWith('/contracts/src/endpoints/table.ts')) return null
-    const unused: readonly string[] = openServerEndpoints
-    const rows = Object.entries(endpointTable).filter(
-      ([name, { access }]) => access !== 'peer' && access !== 'upstream' && !unused.includes(name),
-    )
-    const texts = rows.map(([name, { method, path, access }]) =>
-      [path.slice('/api/'.length), method, name, ...(access === 'anyone' ? [access] : [])].join(' '),
-    )
-    // Alike beside alike takes less when it is compressed.
-    texts.sort()
-    return `export const endpointTable = Object.fromEntries(${JSON.stringify(texts.join())}.split(',').map((row) => {
-      const [path, method, name, access] = row.split(' ')
-      return [name, { method, path: '/api/' + path, access }]
-    }))`
-  },
-}
-
 async function bundle({ file, entry }: Module, output: string): Promise<void> {
   await build({
     root: source,
@@ -128,7 +107,8 @@ async function bundle({ file, entry }: Module, output: string): Promise<void> {
         external: ['react'],
         output: { minify: true, comments: false },
         // No getter does more than read: tables that spread others go where nothing uses them.
-        treeshake: { propertyReadSideEffects: false },
+        treeshake: { propertyReadSideEffects: false, unknownGlobalSideEffects: false },
+        optimization: { inlineConst: { mode: 'all' } },
       },
     },
   })

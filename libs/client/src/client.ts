@@ -1,12 +1,12 @@
 import { createApi, type Api, type ApiOptions, type CallOptions } from './api/api.ts'
 import { ApiError } from './api/errors.ts'
 import type { Credentials, IdentityDeletionRequest, IdentityDeletions } from './api/records.ts'
-import type { PasswordUpdate, ProfileChange, User } from './api/records.ts'
+import type { Deletion, OwnConfirmation, PasswordUpdate, ProfileChange, SignedIn, User } from './api/records.ts'
 import { deleteAccount, type AccountDeletion } from './connections/account-deletion.ts'
 import { createConnections, verifyHomePassword, type Connections } from './connections/connections.ts'
 import { createPasswordPropagation, type PasswordPropagation } from './connections/password-propagation.ts'
 import { createRemoteSessions } from './connections/remote-sessions.ts'
-import { createRemoteList, readStoredRemotes } from './connections/remotes.ts'
+import { createRemoteList } from './connections/remotes.ts'
 import { createCountdown, type Countdown } from './countdown.ts'
 import { createIdentity, type Identity } from './identity/identity.ts'
 import { accountDeleted, isReady, isSecurityNotice, tokenRefused } from './live/frames.ts'
@@ -60,10 +60,10 @@ export type Client<App extends LiveTypes = AnyLive> = Api & {
   updateProfile(change: ProfileChange, options?: CallOptions): Promise<User>
   /** Propagates the password in the background. */
   changePassword(passwords: PasswordUpdate, options?: CallOptions): Promise<void>
-  /** This session stays. A federated account needs no password. */
-  endSessions(password?: string, options?: CallOptions): Promise<void>
+  /** This session stays. A federated account needs no password, which is what a text is. */
+  endSessions(confirmation?: OwnConfirmation | string, options?: CallOptions): Promise<void>
   /** Deletes the identities on connected instances first. */
-  deleteAccount(credentials: Credentials, options?: CallOptions): Promise<AccountDeletion>
+  deleteAccount(deletion: Deletion, options?: CallOptions): Promise<AccountDeletion>
   deleteFederationIdentities(request: IdentityDeletionRequest, options?: CallOptions): Promise<IdentityDeletions>
   close(): void
 }
@@ -90,7 +90,6 @@ export function createClient<App extends LiveTypes = AnyLive>(options: ClientOpt
     userScopedStores,
     selfIds,
     fetchUser: () => api.call('getSelf'),
-    readInstances: (user) => readStoredRemotes(storage, user.id),
     connectInstances: (user, password, stored) => void connections.connectAll(user, password, stored),
   })
   const token = () => session.getSnapshot().token
@@ -151,6 +150,11 @@ export function createClient<App extends LiveTypes = AnyLive>(options: ClientOpt
       const before = token()
       return session.replaceToken((await request()).token, before)
     })
+  const signIn = async (request: Promise<SignedIn>, password: string) => {
+    const { token, user } = await request
+    session.initSession(token, user, { password })
+    return user
+  }
   const currentUser = () => {
     const { user } = session.getSnapshot()
     if (!user) throw new ApiError(401, 'Log in first.')
@@ -166,44 +170,40 @@ export function createClient<App extends LiveTypes = AnyLive>(options: ClientOpt
     userScopedStores,
     identity,
     createCountdown: () => createCountdown(clock),
-    logIn: async (body, options = {}) => {
+    logIn: async (body, options) => {
       try {
-        const { token, user } = await api.call('login', { body, ...options })
-        session.initSession(token, user, { password: body.password })
-        return { next: null, user }
+        return { next: null, user: await signIn(api.call('login', { body, ...options }), body.password) }
       } catch (error) {
         if (!(error instanceof ApiError) || error.code !== 'second_factor_required') throw error
         return { next: 'second_factor', user: null }
       }
     },
-    recover: async (body, options = {}) => {
-      const { token, user } = await api.call('recover', { body, ...options })
-      session.initSession(token, user, { password: body.newPassword })
-      return user
-    },
+    recover: (body, options) => signIn(api.call('recover', { body, ...options }), body.newPassword),
     logOut: session.logout,
     register: (input, options) => completeRegistration({ api, apiWithToken, storage, session }, input, options),
-    updateProfile: async (body, options = {}) => {
+    updateProfile: async (body, options) => {
       const user = await api.call('patchSelf', { body, ...options })
       session.setUser(user)
       return user
     },
-    changePassword: async (body, options = {}) => {
+    changePassword: async (body, options) => {
       const { homeInstance } = currentUser()
       const isReplaced = await replaceToken(() => api.call('changePassword', { body, ...options }))
       // Only at home. Spec: password propagation.
       if (isReplaced && homeInstance === null) void passwordPropagation.propagate(body.newPassword)
     },
-    endSessions: async (password, options = {}) =>
-      void (await replaceToken(() => api.call('endSessions', { body: { password }, ...options }))),
-    deleteAccount: async (credentials, options) => {
-      if (credentials.username !== currentUser().username) throw new ApiError(400, 'This is not your username.')
-      const outcome = await deleteAccount({ api, connections, verifyPassword }, credentials, options)
+    endSessions: async (given, options) => {
+      const body = typeof given === 'string' ? { password: given } : given
+      await replaceToken(() => api.call('endSessions', { body: body ?? {}, ...options }))
+    },
+    deleteAccount: async (deletion, options) => {
+      if (deletion.username !== currentUser().username) throw new ApiError(400, 'This is not your username.')
+      const outcome = await deleteAccount({ api, connections, verifyPassword }, deletion, options)
       const remaining = token() // null when the socket was closed for the deletion before
       if (outcome.deleted && remaining) session.invalidateToken(remaining, accountDeleted)
       return outcome
     },
-    deleteFederationIdentities: async (body, options = {}) => {
+    deleteFederationIdentities: async (body, options) => {
       const { results } = await api.call('deleteFederationIdentity', { body, ...options })
       connections.removeLocally(Object.keys(results).filter((origin) => results[origin]?.success))
       return results

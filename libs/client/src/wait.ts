@@ -2,16 +2,15 @@ import type { ClientClock } from './platform.ts'
 
 /** False: the signal fired first. */
 export function wait(clock: ClientClock, ms: number, signal: AbortSignal): Promise<boolean> {
-  if (signal.aborted) return Promise.resolve(false)
   return new Promise((resolve) => {
-    const finish = (passed: boolean) => {
+    const finish = () => {
       clock.clearTimeout(timer)
-      signal.removeEventListener('abort', cancel)
-      resolve(passed)
+      signal.removeEventListener('abort', finish)
+      resolve(!signal.aborted)
     }
-    const cancel = () => finish(false)
-    const timer = clock.setTimeout(() => finish(true), ms)
-    signal.addEventListener('abort', cancel)
+    const timer = clock.setTimeout(finish, ms)
+    signal.addEventListener('abort', finish)
+    if (signal.aborted) finish()
   })
 }
 
@@ -33,6 +32,6 @@ const maxDelayMs = 30_000
 
 /** In ms, exponential from 1 s to 30 s. `jitter` (0 to 1) spreads the reconnects. `attempt` counts from 0. */
 export function reconnectDelayMs(attempt: number, jitter: number): number {
-  const full = Math.min(maxDelayMs, firstDelayMs * 2 ** Math.min(attempt, 16))
+  const full = Math.min(maxDelayMs, firstDelayMs * 2 ** attempt)
   return Math.round(full / 2 + (full / 2) * jitter)
 }

@@ -127,6 +127,7 @@ describe('The packed client', function () {
     expect(gzipBytes['registration.js']).to.be.within(300, 1_200)
     expect(gzipBytes['routes.js']).to.be.within(300, 900)
     expect(gzipBytes['export.js']).to.be.within(300, 900)
+    expect(gzipBytes['providers.js']).to.be.within(300, 1_200)
     expect(gzipBytes['react.js']).to.be.within(300, 1_000)
     for (const module of Object.keys(gzipBytes).filter((name) => name !== 'react.js')) {
       const text = await readFile(join(project, installed, module), 'utf8')

@@ -17,6 +17,7 @@ const loadSettingsPage = () => import('./pages/home/settings-page.tsx')
 const RegisterPage = lazyPage(() => import('./pages/auth/register-page.tsx').then((page) => page.RegisterPage))
 const HomePage = lazyPage(() => loadHomePage().then((page) => page.HomePage))
 const NewPasswordPage = lazyPage(() => loadHomePage().then((page) => page.NewPasswordPage))
+const SignInPage = lazyPage(() => import('./pages/auth/sign-in-page.tsx').then((page) => page.SignInPage))
 const RecoverPage = lazyPage(() => import('./pages/auth/recover-page.tsx').then((page) => page.RecoverPage))
 const SettingsPage = lazyPage(() => loadSettingsPage().then((page) => page.SettingsPage))
 const AdminPage = lazyPage(() => import('./pages/admin/admin-page.tsx').then((page) => page.AdminPage))
@@ -39,8 +40,8 @@ function UnavailablePage() {
 const knownPaths =
   /^\/(?:login|register|channels\/@me|settings(?:\/[a-z]+)?|admin(?:\/[a-z]+|\/users\/\d+|\/federation\/orders)?)?\/?$/
 
-/** A link counts with any session or none. */
-const isRecovery = /^\/recover\/?$/
+/** Links, and the way back from a provider, count with any session or none. */
+const isOpen = /^\/(recover|sign-in)\/?$/
 
 export function App() {
   const deletionReport = useState<IdentityDeletions | null>(null)
@@ -67,12 +68,8 @@ function GuardedRoutes() {
   }, [token, user])
 
   const authLoading = <AuthFrame title={t('Loading…')}>{null}</AuthFrame>
-  if (isRecovery.test(pathname)) {
-    return (
-      <Suspense fallback={authLoading}>
-        <RecoverPage />
-      </Suspense>
-    )
+  if (isOpen.test(pathname)) {
+    return <Suspense fallback={authLoading}>{pathname.startsWith('/r') ? <RecoverPage /> : <SignInPage />}</Suspense>
   }
   // Pages that do not exist need no login.
   const isPublic = !knownPaths.test(pathname)

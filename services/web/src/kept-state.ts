@@ -1,7 +1,24 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { isEnded, openEntries, useClient } from './hooks.ts'
 
-const kept = new Map<string, unknown>()
+const storageKey = 'gatehouse_kept'
+const kept = new Map<string, unknown>(readKept())
+
+/** For the way to an identity provider and back. Pictures are lost. */
+export function keepOverLoad(): void {
+  const texts = [...kept].filter(([, value]) => typeof value !== 'object' || value === null || !('blob' in value))
+  sessionStorage.setItem(storageKey, JSON.stringify(texts))
+}
+
+function readKept(): [string, unknown][] {
+  try {
+    const stored = sessionStorage.getItem(storageKey)
+    sessionStorage.removeItem(storageKey)
+    return JSON.parse(stored ?? '[]') as [string, unknown][]
+  } catch {
+    return []
+  }
+}
 
 /** State that the end of a session does not drop: the next login finds it under the same `key`. Null: usual state. */
 export function useKeptState<T>(key: string | null, initial: T) {

@@ -47,10 +47,11 @@ export async function offerPasskeys(client: Client, signal: AbortSignal): Promis
   return null
 }
 
+type Addition = { name: string; proof: Endpoints['beginPasskey']['input']['body'] }
+
 /** Throws PasskeyFailure. Contract: 3, Passkeys. */
-export async function addPasskey(client: Client, addition: { name: string; password: string }, signal: AbortSignal) {
-  const { name, password } = addition
-  const optionsJSON = await client.call('beginPasskey', { body: { password }, signal })
+export async function addPasskey(client: Client, { name, proof }: Addition, signal: AbortSignal) {
+  const optionsJSON = await client.call('beginPasskey', { body: proof, signal })
   const response = await request(signal, optionsJSON.rp.id, () => startRegistration({ optionsJSON }))
   await client.call('addPasskey', { body: { name, response } })
 }

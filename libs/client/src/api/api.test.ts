@@ -1,5 +1,5 @@
 import type { UserReply } from '@gatehouse/contracts'
-import { endpointTable } from '@gatehouse/contracts/endpoints'
+import { endpointTable, type EndpointRow } from '@gatehouse/contracts/endpoints'
 import { expect } from 'chai'
 import { createFakeClock, settle } from '../../test/fake-clock.ts'
 import { createFakeNetwork } from '../../test/fake-network.ts'
@@ -34,19 +34,20 @@ describe('the API client', () => {
   it('calls every public endpoint of the contract, with its method, path and need for a token', async () => {
     const { api, network } = buildApi()
     const call = api.call as (name: string, input: object) => Promise<unknown>
-    const names = Object.entries(endpointTable).filter(
+    const names = Object.entries<EndpointRow>(endpointTable).filter(
       ([name, { access }]) => access !== 'peer' && name !== 'acceptPeer',
     )
-    for (const [name] of names) await failureOf(call(name, { params: { id: '5', filename: '5' } }))
+    for (const [name] of names) await failureOf(call(name, { params: { id: '5', filename: '5', provider: '5' } }))
 
     const made = network.sent.map(({ method, url, token }) => [method, new URL(url).pathname, token])
     expect(made).to.deep.equal(
-      names.map(([, { method, path, access }]) => [
+      names.map(([, { method, path, access, readsToken }]) => [
         method,
         path.replace(/:\w+/, '5'),
-        access === 'anyone' ? null : 't',
+        access === 'anyone' && !readsToken ? null : 't',
       ]),
     )
+    expect(made).to.deep.include(['POST', '/api/auth/providers/5/start', 't'])
     expect(made).to.deep.include(['POST', '/api/auth/register', null])
     expect(made).to.deep.include(['DELETE', '/api/admin/users/5', 't'])
   })
@@ -133,6 +134,20 @@ describe('the API client', () => {
 
     network.answer(me, { status: 400, body: { error: 'An older server', statusCode: 400 } })
     expect(await failureOf(api.call('getSelf'))).to.include({ code: null, details: null })
+  })
+
+  it('takes a cookie with the start of a provider sign-in alone, and only at its own origin', async () => {
+    const modes: unknown[] = []
+    const fetch = async (_: string, { credentials }: RequestInit) => {
+      modes.push(credentials)
+      return new Response('{"url":"https://id.example","providers":[]}')
+    }
+    const api = createApi({ origin: home, fetch, clock: createFakeClock(), jitter: () => 0 })
+
+    await api.call('startProvider', { params: { provider: 'a' }, body: { purpose: 'login' } })
+    await api.call('listProviders')
+
+    expect(modes).to.deep.equal(['same-origin', 'omit'])
   })
 
   it('treats 429 as a rate-limit error with a countdown', async () => {

@@ -58,9 +58,10 @@ export function createApi(options: ApiOptions) {
   const { origin } = options
   /** Without a name the answer is an upstream's, which may have a form of its own. */
   const perform = async (path: string, init: PlainInit, name?: keyof Endpoints) => {
-    const token = name && endpointTable[name].access === 'anyone' ? null : options.token?.()
+    const { access, readsToken }: Partial<EndpointRow> = name ? endpointTable[name] : {}
+    const token = access === 'anyone' && !readsToken ? null : options.token?.()
     const headers = { ...init.headers, ...(token && { authorization: `Bearer ${token}` }) }
-    const answer = await send(options, origin + path, { ...init, headers }, !name || name === 'exportData')
+    const answer = await send(options, origin + path, { ...init, headers }, name)
     const isOwn = isOfInstance(answer, name)
     const { response, body } = answer
     if (isOwn && response.ok) return body ?? response
@@ -72,8 +73,9 @@ export function createApi(options: ApiOptions) {
     throw refusal
   }
   const call: Call = async (name, ...[input]) => {
-    if (!Object.hasOwn(endpointTable, name)) throw new TypeError(`There is no endpoint ${name}`)
-    const { method, path }: EndpointRow = endpointTable[name]
+    // Objects have names of their own, such as `constructor`.
+    const { method, path } = Object(endpointTable[name]) as EndpointRow
+    if (!path) throw new TypeError(`There is no endpoint ${name}`)
     const { params, query = {}, signal = null, body = method === 'POST' ? {} : undefined } = (input ?? {}) as AnyInput
     const isJson = body !== undefined && !(body instanceof FormData)
     const init: PlainInit = {
@@ -90,7 +92,7 @@ export function createApi(options: ApiOptions) {
     // The token goes to no other origin.
     if (!path.startsWith('/')) throw new TypeError('A path must start with /')
     try {
-      const headers = Object.fromEntries(new Headers(init.headers).entries())
+      const headers = Object.fromEntries(new Headers(init.headers))
       return (await perform(path, { ...init, headers })) as Response
     } catch (error) {
       const isAway = error instanceof ApiError ? /50[234]/.test(String(error.status)) : error instanceof NetworkFailure
@@ -149,15 +151,18 @@ async function send(
   { clock, origin, fetch }: ApiOptions,
   url: string,
   request: RequestInit,
-  isUnread: boolean,
+  name?: keyof Endpoints,
 ): Promise<Answer> {
   const timeout = new AbortController()
   const limitMs = request.body instanceof FormData ? uploadTimeoutMs : responseTimeoutMs
   const timer = clock.setTimeout(() => timeout.abort(), limitMs)
   const signal = anySignal(timeout.signal, request.signal)
   try {
-    const response = await fetch(url, { ...request, signal, credentials: 'omit' })
-    return { response, body: isUnread && response.ok ? null : parseObject(await response.text()) }
+    // The cookie that binds a sign-in at a provider to this browser. Contract: 3, Identity providers.
+    const credentials = name === 'startProvider' ? 'same-origin' : 'omit'
+    const response = await fetch(url, { ...request, signal, credentials })
+    const isUnread = response.ok && (!name || name === 'exportData')
+    return { response, body: isUnread ? null : parseObject(await response.text()) }
   } catch (error) {
     if (request.signal?.aborted) throw new DOMException('Aborted', 'AbortError')
     throw new NetworkFailure(origin, timeout.signal.aborted, error)
@@ -195,7 +200,6 @@ function readRefusal({ response: { status, headers }, body }: Answer): ApiError 
 
 /** Body first, then header, else a minute. */
 function retrySeconds(headers: Headers, inBody: unknown): number {
-  const header = headers.get('retry-after')
-  const seconds = Math.ceil(typeof inBody === 'number' ? inBody : Number(header ?? Number.NaN))
-  return Number.isFinite(seconds) && seconds >= 0 ? seconds : 60
+  const seconds = Math.ceil(typeof inBody === 'number' ? inBody : Number(headers.get('retry-after') ?? -1))
+  return seconds >= 0 && seconds < Infinity ? seconds : 60
 }

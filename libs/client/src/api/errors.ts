@@ -5,9 +5,9 @@ export type InvalidInput = { field: string; reason: string; min?: number; max?: 
 /** `fields`: the body without `error` and `statusCode`. Contract: 1. */
 export class ApiError extends Error {
   override readonly name: string = 'ApiError'
-  readonly status: number
-  readonly fields: Readonly<Record<string, unknown>>
-  readonly requestId: string | null
+  declare readonly status: number
+  declare readonly fields: Readonly<Record<string, unknown>>
+  declare readonly requestId: string | null
 
   constructor(status: number, message: string, fields: Record<string, unknown> = {}, requestId: string | null = null) {
     super(message)
@@ -31,7 +31,7 @@ export class ApiError extends Error {
 /** `retryAfter` in seconds. Spec: Errors. Contract: 1. */
 export class RateLimited extends ApiError {
   override readonly name: string = 'RateLimited'
-  readonly retryAfter: number
+  declare readonly retryAfter: number
 
   constructor(retryAfter: number, message: string, fields?: Record<string, unknown>, requestId?: string | null) {
     super(429, message, fields, requestId)
@@ -41,8 +41,8 @@ export class RateLimited extends ApiError {
 
 export class NetworkFailure extends Error {
   override readonly name: string = 'NetworkFailure'
-  readonly origin: string
-  readonly timedOut: boolean
+  declare readonly origin: string
+  declare readonly timedOut: boolean
 
   constructor(origin: string, timedOut: boolean, cause?: unknown) {
     super(timedOut ? `${origin} did not answer in time` : `${origin} could not be reached`, { cause })
@@ -54,7 +54,7 @@ export class NetworkFailure extends Error {
 /** Of `live.send`. `code`: of the socket's error; `disconnected` and `no_answer` tell that the message may have arrived. */
 export class LiveError extends Error {
   override readonly name = 'LiveError'
-  readonly code: string
+  declare readonly code: string
 
   constructor(code: string, message = code) {
     super(message)

@@ -21,6 +21,9 @@ export type Availability = EndpointReply<'checkUsername'>
 export type InviteCheck = EndpointReply<'checkInvite'>
 /** Federated users may leave out `currentPassword`. */
 export type PasswordUpdate = EndpointBody<'changePassword'>
+/** What shows that it is the person: the password, or a `ticket` of a sign-in at a linked provider. Federated users may leave out both. */
+export type OwnConfirmation = EndpointBody<'endSessions'>
+export type Deletion = EndpointBody<'deleteSelf'>
 /** Federated users may leave out `password`. */
 export type DataExport = EndpointBody<'exportData'>
 /** `incomplete`: a node did not answer in time. */
@@ -28,6 +31,8 @@ export type OpenSockets = EndpointReply<'listSockets'>
 export type SignIns = EndpointReply<'listSignIns'>['signIns']
 export type ProfileChange = EndpointBody<'patchSelf'>
 export type Upload = EndpointReply<'upload'>
+export type ProviderList = EndpointReply<'listProviders'>
+export type LinkedIdentity = EndpointReply<'listLinkedIdentities'>['identities'][number]
 export type InstanceInfo = EndpointReply<'instanceInfo'>
 
 export type IdentityDeletionRequest = EndpointBody<'deleteFederationIdentity'>

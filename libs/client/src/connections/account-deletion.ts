@@ -1,6 +1,6 @@
 import type { Api, CallOptions } from '../api/api.ts'
 import { listOwnedSpaces } from '../api/errors.ts'
-import type { Credentials, IdentityDeletion, IdentityDeletions } from '../api/records.ts'
+import type { Deletion, IdentityDeletion, IdentityDeletions } from '../api/records.ts'
 import type { Connections } from './connections.ts'
 
 export type AccountDeletion =
@@ -10,16 +10,16 @@ const notConnected = 'not_connected'
 
 /**
  * Deletes remote identities first, then the account whatever the results. `not_connected`: nothing was deleted there. A
- * wrong password throws before any deletion. Spec: Client session behaviour, deletion propagation.
+ * wrong password throws before any deletion. A ticket counts once: nothing can try it before. Spec: Client session behaviour, deletion propagation.
  */
 export async function deleteAccount(
   deps: {
     api: Pick<Api, 'call'>
     connections: Connections
-    verifyPassword: (password: string, options: CallOptions) => Promise<void>
+    verifyPassword: (password: string, options?: CallOptions) => Promise<void>
   },
-  credentials: Credentials,
-  options: CallOptions = {},
+  deletion: Deletion,
+  options?: CallOptions,
 ): Promise<AccountDeletion> {
   const { api, connections, verifyPassword } = deps
   const deleteOn = async (origin: string, username: string): Promise<IdentityDeletion> => {
@@ -34,7 +34,8 @@ export async function deleteAccount(
     }
   }
   const listed = connections.getSnapshot()
-  if (listed.some(({ token }) => token !== null)) await verifyPassword(credentials.password, options)
+  const isTried = !deletion.ticket && listed.some(({ token }) => token !== null)
+  if (isTried) await verifyPassword(deletion.password ?? '', options)
   const deletions = listed.map(async ({ origin, username }) => [origin, await deleteOn(origin, username)] as const)
   const remotes: IdentityDeletions = Object.fromEntries(await Promise.all(deletions))
   const isOrdered = (result: IdentityDeletion) =>
@@ -48,7 +49,7 @@ export async function deleteAccount(
       if (result.success || result.order) remotes[origin] = result
   }
   try {
-    await api.call('deleteSelf', { body: credentials, ...options })
+    await api.call('deleteSelf', { body: deletion, ...options })
     return { deleted: true, remotes }
   } catch (error) {
     // A listed identity would be registered again at the next log-in.

@@ -56,7 +56,8 @@ export function createConnections(deps: SignInDeps & { session: Pick<Session, 'g
       const ended = sessionEnd.signal
       const cancelled = anySignal(ended, options.signal)
       const home = homeApiOf(user)
-      if (home) await verifyHomePassword(home, password, { signal: cancelled })
+      // Without a password the one that the home issues is enough.
+      if (home && user.hasPassword !== false) await verifyHomePassword(home, password, { signal: cancelled })
       const isNew = !find(origin)
       if (isNew) remotes.put(newRemote(origin, identityOf(user).username))
       const given = { password, remotePassword: options.remotePassword, isListed: !isNew }
@@ -135,7 +136,7 @@ function withoutOrigins(instances: readonly ReplicatedInstance[], origins: reado
 export async function verifyHomePassword(
   api: Pick<Api, 'call'>,
   password: string,
-  options: CallOptions = {},
+  options?: CallOptions,
 ): Promise<void> {
   const { valid } = await api.call('verifyPassword', { body: { password }, ...options })
   if (!valid) throw new ApiError(403, 'Incorrect password', { code: 'password_incorrect' })

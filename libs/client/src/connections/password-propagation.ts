@@ -21,7 +21,7 @@ export function createPasswordPropagation(deps: {
   createRemoteApi: CreateRemoteApi
   clock: ClientClock
   /** Throws a 403 for a wrong password. */
-  verifyPassword: (password: string, options: CallOptions) => Promise<void>
+  verifyPassword: (password: string, options?: CallOptions) => Promise<void>
 }) {
   const { remotes, clock } = deps
   const loops = new Map<string, RetryLoop>()

@@ -24,22 +24,18 @@ const unconnected = {
 }
 export type RemoteInstance = { origin: string; username: string } & typeof unconnected
 
-export function newRemote(origin: string, username: string, part: Partial<RemoteInstance> = {}): RemoteInstance {
+export function newRemote(origin: string, username: string, part?: Partial<RemoteInstance>): RemoteInstance {
   return { origin, username, ...unconnected, ...part }
 }
 
 export function stateAfter(error: unknown): Pick<RemoteInstance, 'state' | 'error'> {
-  return {
-    state: findState(error),
-    error: error instanceof Error ? error.message : 'Something went wrong.',
-  }
+  return { state: findState(error), error: (error as Error).message }
 }
 
 function findState(error: unknown): RemoteState {
-  if (error instanceof NetworkFailure) return 'unreachable'
-  if (!(error instanceof ApiError)) return 'refused'
-  if (error.status >= 500) return 'unreachable'
-  return error.status === 401 ? 'needs_password' : 'refused'
+  const status = error instanceof ApiError ? error.status : null
+  if (error instanceof NetworkFailure || (status ?? 0) >= 500) return 'unreachable'
+  return status === 401 ? 'needs_password' : 'refused'
 }
 
 /** Null: no origin. Passwords go there, so plain http needs `allowHttp` (when the own instance uses it too). */

@@ -34,15 +34,13 @@ export function readFrame(data: unknown): OtherEvent | null {
 }
 
 export function isReady(event: ServerEvent): event is ReadyEvent {
-  if (event.type !== 'ready') return false
-  const { user, presences } = event as { user?: Partial<User> | null; presences?: object | null }
-  return typeof user?.id === 'string' && typeof presences === 'object' && presences !== null
+  const { type, user, presences } = event as { type: string; user?: Partial<User> | null; presences?: object | null }
+  return type === 'ready' && typeof user?.id === 'string' && typeof presences === 'object' && presences !== null
 }
 
 export function isPresenceUpdate(event: ServerEvent): event is PresenceUpdate {
-  if (event.type !== 'presence_update') return false
-  const { userId, status } = event as Partial<PresenceUpdate>
-  return typeof userId === 'string' && (status === 'online' || status === 'offline')
+  const { type, userId, status } = event as Partial<PresenceUpdate>
+  return type === 'presence_update' && typeof userId === 'string' && (status === 'online' || status === 'offline')
 }
 
 export function isSecurityNotice(event: ServerEvent): event is SecurityNotice {

@@ -12,7 +12,7 @@ export type RegistrationProblems = Partial<Record<keyof RegistrationEntry, strin
 const passwordMin = 6
 
 /** Spec: Client session behaviour, registration page. */
-function findUsernameProblem(typed: string): string | null {
+export function findUsernameProblem(typed: string): string | null {
   const username = normalizeUsername(typed)
   if (username.length < limits.localUsernameMin || username.length > limits.localUsernameMax) {
     return `Use ${limits.localUsernameMin} to ${limits.localUsernameMax} characters.`

@@ -19,7 +19,7 @@ export async function completeRegistration(
     session: Pick<Session, 'initSession'>
   },
   { username, password, displayName, avatarColor, inviteToken, avatar, crop = null }: RegistrationInput,
-  options: CallOptions = {},
+  options?: CallOptions,
 ): Promise<RegistrationOutcome> {
   const body: Registration = {
     username: normalizeUsername(username),

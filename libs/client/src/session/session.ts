@@ -1,6 +1,6 @@
 import { ApiError, RateLimited } from '../api/errors.ts'
 import type { User } from '../api/records.ts'
-import type { StoredRemote } from '../connections/remotes.ts'
+import { readStoredRemotes, type StoredRemote } from '../connections/remotes.ts'
 import type { SelfIds } from '../identity/identity.ts'
 import type { ClientClock, Jitter, KeyValueStorage } from '../platform.ts'
 import { addTo, createStore } from '../store.ts'
@@ -52,7 +52,6 @@ export function createSession(deps: {
   userScopedStores: UserScopedStores
   selfIds: SelfIds
   fetchUser: () => Promise<User>
-  readInstances: (user: User) => StoredRemote[]
   connectInstances: (user: User, password: string | null, stored: StoredRemote[]) => void
 }) {
   const { storage } = deps
@@ -97,7 +96,7 @@ export function createSession(deps: {
         if (!isCurrent()) return
         loading = null
         change({ user, loading: false, reconnecting: false })
-        return deps.connectInstances(user, null, deps.readInstances(user))
+        return deps.connectInstances(user, null, readStoredRemotes(storage, user.id))
       } catch (error) {
         if (!isCurrent()) return
         if (isRefusal(error)) {
@@ -131,7 +130,7 @@ export function createSession(deps: {
     ...store,
     /** Connects the other instances with their stored tokens, else with `password`. */
     initSession: (token: string, user: User, secrets: { password?: string } = {}): void => {
-      const stored = deps.readInstances(user) // before the reset, which deletes it
+      const stored = readStoredRemotes(storage, user.id) // before the reset, which deletes it
       // Before the token is saved: it must not stand beside data of the previous user.
       reset(noSession)
       storage.setItem(tokenKey, token)

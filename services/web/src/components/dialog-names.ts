@@ -16,6 +16,7 @@ export const dialogNames = [
   'ExportDialog',
   'ForgetDialog',
   'InviteDialog',
+  'LinkIdentityDialog',
   'ProfileDialog',
   'RecoveryCodes',
   'RecoveryLink',
@@ -36,6 +37,7 @@ export const dialogNames = [
   'SuspendDialog',
   'TemporaryPassword',
   'TurnOffDialog',
+  'UnlinkIdentityDialog',
   'UnsuspendDialog',
 ] as const
 

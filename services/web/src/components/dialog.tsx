@@ -2,6 +2,7 @@ import '../styles/dialog.css'
 import { type ComponentProps, Fragment, type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react'
 import { isEnded, type Mutation, openEntries, useClient, useConnectionLost, useMutation, type Work } from '../hooks.ts'
 import { t, type Text, type Values } from '../language/language.ts'
+import { useTripState } from '../provider-trips.ts'
 import { Button, IconButton } from './button.tsx'
 import type { DialogName } from './dialog-names.ts'
 import { MutationError, SubmitButton } from './error-message.tsx'
@@ -182,10 +183,14 @@ export function ConfirmDialog<T>({ act, confirmation, done, onDone, next, childr
   )
 }
 
-type DialogButtonProps = ComponentProps<typeof Button> & { dialog: (close: () => void) => ReactNode }
+type DialogButtonProps = ComponentProps<typeof Button> & {
+  dialog: (close: () => void) => ReactNode
+  /** As what it opens again after a trip to an identity provider. */
+  reopens?: string
+}
 
-export function DialogButton({ dialog, ...button }: DialogButtonProps) {
-  const [isOpen, setOpen] = useState(false)
+export function DialogButton({ dialog, reopens, ...button }: DialogButtonProps) {
+  const [isOpen, setOpen] = useTripState(reopens ?? null, false)
   return (
     <>
       <Button {...button} onClick={() => setOpen(true)} />

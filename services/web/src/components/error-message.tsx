@@ -80,7 +80,7 @@ export function formatError(error: Error): string {
       : t('Couldn’t reach {who}. Check your connection and try again.', { who })
   }
   if (error instanceof ApiError)
-    return error.status === 503 && error.fields['code'] !== 'remote_unreachable'
+    return error.status === 503 && !/^(remote|provider)_/.test(error.code ?? '')
       ? t('This instance is busy. Try again in a moment.')
       : translateRefusal(error)
   if (error instanceof PasskeyFailure) return describePasskeyFailure(error)

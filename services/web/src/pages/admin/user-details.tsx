@@ -1,10 +1,11 @@
-import type { User, UserDescription } from '@gatehouse/client'
+import type { LinkedIdentity, User, UserDescription } from '@gatehouse/client'
 import { type ReactNode, useEffect } from 'react'
 import { Link } from 'wouter'
 import { UserAvatar, UserName, UserNames } from '../../components/avatar.tsx'
 import { Card } from '../../components/card.tsx'
 import { QueryError } from '../../components/error-message.tsx'
 import { formatDateTime, formatNumber, hostOf } from '../../components/format.ts'
+import { describeIdentity, useProviders } from '../../components/identities.ts'
 import { SocketList } from '../../components/socket-list.tsx'
 import { Badge, RelativeTime, Skeleton } from '../../components/status.tsx'
 import { useQuery, type Work } from '../../hooks.ts'
@@ -19,6 +20,7 @@ export function UserDetails({ id, self }: { id: string; self: User }) {
   const query = useQuery(`user ${id}`, describe, 'users')
   const found = query.data?.user.id === id ? query.data : null
   const orders = found?.orders ?? []
+  const identities = found?.identities ?? []
   const isFirstAttemptDue = orders.some(({ state, attempts }) => state === 'waiting' && attempts === 0)
   useEffect(() => {
     if (!isFirstAttemptDue) return
@@ -50,6 +52,7 @@ export function UserDetails({ id, self }: { id: string; self: User }) {
                 {found.sockets.length === 0 && <p className="muted">{t('Not connected right now.')}</p>}
                 <SocketList answer={found} />
               </Card>
+              {identities.length > 0 && <IdentityCard identities={identities} />}
               {orders.length > 0 && <OrderCard orders={orders} />}
               <Card title={t('Recent activity')}>
                 {found.audit.length === 0 && <p className="muted">{t('No entries yet.')}</p>}
@@ -78,6 +81,25 @@ export function UserDetails({ id, self }: { id: string; self: User }) {
         </>
       )}
     </section>
+  )
+}
+
+/** Contract: 3, Identity providers. */
+function IdentityCard({ identities }: { identities: readonly LinkedIdentity[] }) {
+  const { data } = useProviders()
+  return (
+    <Card title={t('Identity providers')}>
+      <ul className="list">
+        {identities.map((identity) => (
+          <li key={identity.id} className="list-row">
+            <div>
+              <h3>{data?.providers.find(({ id }) => id === identity.provider)?.name ?? identity.provider}</h3>
+              <p className="small muted">{describeIdentity(identity)}</p>
+            </div>
+          </li>
+        ))}
+      </ul>
+    </Card>
   )
 }
 
@@ -123,6 +145,7 @@ function factsOf({ user, invitedBy, lastLoginAt, ...rest }: UserDescription): [T
   ]
   if (!user.homeInstance && !user.isDeleted) {
     facts.push(
+      ['Password', user.hasPassword === false ? t('None') : t('Set')],
       ['Two-factor authentication', rest.secondFactor ? t('On') : t('Off')],
       ['Passkeys', formatNumber(rest.passkeys)],
     )

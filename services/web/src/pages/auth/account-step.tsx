@@ -1,7 +1,7 @@
 import type { ApiError } from '@gatehouse/client'
 import { type AvailabilityState, findRegistrationProblems } from '@gatehouse/client/registration'
 import { limits } from '@gatehouse/contracts/constants'
-import { useEffect } from 'react'
+import { type ReactNode, useEffect } from 'react'
 import { Link, useSearch } from 'wouter'
 import { UserName } from '../../components/avatar.tsx'
 import { formatError, MutationError, SubmitButton } from '../../components/error-message.tsx'
@@ -9,7 +9,7 @@ import { Field, Form, PasswordField } from '../../components/field.tsx'
 import { t, translate, translateRefusal } from '../../language/language.ts'
 import { findRefusedField, type Registration } from './use-registration.ts'
 
-export function AccountStep(registration: Registration) {
+export function AccountStep({ children, ...registration }: Registration & { children?: ReactNode }) {
   const { account, editAccount, mutation, invite, isClosed, setStep, availability, checkAvailability } = registration
   useEffect(() => checkAvailability.cancel, [checkAvailability])
   const problems = findRegistrationProblems(account)
@@ -68,6 +68,7 @@ export function AccountStep(registration: Registration) {
       />
       <MutationError mutation={refusedField && refusedField !== 'invite' ? { ...mutation, error: null } : mutation} />
       <SubmitButton mutation={mutation} text="Continue" wide />
+      {children}
       <LogInInstead />
     </Form>
   )
@@ -76,7 +77,7 @@ export function AccountStep(registration: Registration) {
 /** The server's. The page refuses less than 6. Spec: Client session behaviour, registration page. */
 const minPassword = limits.passwordMinCodePoints
 
-function describeCheck(availability: AvailabilityState): string {
+export function describeCheck(availability: AvailabilityState): string {
   if (availability.status === 'checking') return t('Checking…')
   if (availability.status === 'failed') return formatError(availability.error)
   const [min, max] = [limits.localUsernameMin, limits.localUsernameMax]

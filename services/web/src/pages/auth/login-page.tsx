@@ -2,13 +2,15 @@ import { ApiError, type Endpoints } from '@gatehouse/client'
 import { lazy, Suspense, use, useEffect, useRef, useState } from 'react'
 import { Link, useSearch } from 'wouter'
 import { Button } from '../../components/button.tsx'
-import { MutationError, SubmitButton } from '../../components/error-message.tsx'
+import { MutationError, QueryError, SubmitButton } from '../../components/error-message.tsx'
 import { CodeField, Field, findField, Form, PasswordField, useText } from '../../components/field.tsx'
-import { Notice } from '../../components/status.tsx'
+import { Notice, Skeleton } from '../../components/status.tsx'
 import { DeletionReportContext, openEntries, useClient, useInstanceInfo, useMutation, useStore } from '../../hooks.ts'
 import { t, translate, translateRefusal } from '../../language/language.ts'
 import { canUsePasskeys, loadPasskeys } from '../../passkeys.ts'
+import { logInChoice, useProviders } from '../../providers.ts'
 import { AuthFrame } from './auth-frame.tsx'
+import { OtherWays } from './other-ways.tsx'
 
 type OfferedPasskey = Endpoints['logInByPasskey']['input']['body']['response']
 
@@ -24,9 +26,11 @@ export const loadHomePage = () => import('../home/home-page.tsx')
 /** Spec: POST /api/auth/login. */
 export function LoginPage() {
   const client = useClient()
-  const [, setDeletionReport] = use(DeletionReportContext)
+  const [deletionReport, setDeletionReport] = use(DeletionReportContext)
   const mutation = useMutation()
   const { info } = useInstanceInfo()
+  const { providers, passwords, ...ways } = useProviders()
+  const { ended } = useStore(client.session)
   const search = useSearch()
   const username = useText('', mutation)
   const password = useText('', mutation)
@@ -52,7 +56,8 @@ export function LoginPage() {
   // The browser takes one request at a time.
   const [isOffered, setOffered] = useState(true)
   useEffect(() => {
-    if (!isOffered || !canUsePasskeys()) return
+    // The suggestions are those of the username field.
+    if (!isOffered || !passwords || !canUsePasskeys()) return
     const offer = new AbortController()
     // Without the offer the button is left.
     const offered = loadPasskeys().then(
@@ -61,7 +66,7 @@ export function LoginPage() {
     )
     void offered.then((response) => response && !offer.signal.aborted && void signInByPasskey(response))
     return () => offer.abort()
-  }, [client, isOffered])
+  }, [client, isOffered, passwords])
   const askForPasskey = async () => {
     setOffered(false)
     await signInByPasskey()
@@ -80,6 +85,10 @@ export function LoginPage() {
     })
     if (!done) findField(form.current, step)?.select()
   }
+  // Who has logged out, or comes back from there, stays.
+  const [isStaying] = useState(() => ended !== null || deletionReport !== null || logInChoice.isWanted)
+  const isOnlyWay = passwords === false && providers.length === 1 && !isStaying
+  const isClosed = info?.registrationOpen === false
   return (
     <AuthFrame
       title={t('Log in')}
@@ -92,49 +101,62 @@ export function LoginPage() {
       }
     >
       <SessionEndNotice />
-      <Form ref={form} className="stack stack--tight" onSubmit={submit}>
-        {step === 'code' ? (
-          <CodeField
-            {...code}
-            problem={code.value.trim() ? null : t('Enter the code from your authenticator app.')}
-            error={refusal}
-            hint={t('Enter the six-digit code from your authenticator app, or a recovery code.')}
-          />
-        ) : (
-          <>
-            <Field
-              verbatim
-              label={t('Username')}
-              name="username"
-              autoComplete="username webauthn"
-              {...username}
-              problem={username.value.trim() ? null : t('Enter your username.')}
-              {...(refusal && { 'aria-invalid': true })}
-            />
-            <PasswordField
-              label={t('Password')}
-              name="password"
-              autoComplete="current-password"
-              {...password}
-              problem={password.value ? null : t('Enter your password.')}
+      <QueryError query={ways} />
+      {passwords === null && ways.loading && <Skeleton rows={3} />}
+      {passwords !== null && (
+        <Form ref={form} className="stack stack--tight" onSubmit={submit}>
+          {!passwords ? null : step === 'code' ? (
+            <CodeField
+              {...code}
+              problem={code.value.trim() ? null : t('Enter the code from your authenticator app.')}
               error={refusal}
+              hint={t('Enter the six-digit code from your authenticator app, or a recovery code.')}
             />
-          </>
-        )}
-        <MutationError mutation={refusal ? { ...mutation, error: null } : mutation} />
-        <SubmitButton mutation={mutation} text="Log in" wide />
-        {step === 'password' && canUsePasskeys() && (
-          <Button wide icon="key" text="Log in with a passkey" onClick={() => void askForPasskey()} />
-        )}
-        {step === 'code' && <Button variant="plain" text="Back" onClick={goBack} />}
-      </Form>
-      <p className="auth__alternative">{t('Forgot your password? Ask an admin of this instance for a reset link.')}</p>
-      <p className="auth__alternative">
-        {info?.registrationOpen === false ? t('You need an invite to create an account.') : t('New here?')}{' '}
-        <Link href={search ? `/register?${search}` : '/register'}>
-          {info?.registrationOpen === false ? t('Use an invite') : t('Create an account')}
-        </Link>
-      </p>
+          ) : (
+            <>
+              <Field
+                verbatim
+                label={t('Username')}
+                name="username"
+                autoComplete="username webauthn"
+                {...username}
+                problem={username.value.trim() ? null : t('Enter your username.')}
+                {...(refusal && { 'aria-invalid': true })}
+              />
+              <PasswordField
+                label={t('Password')}
+                name="password"
+                autoComplete="current-password"
+                {...password}
+                problem={password.value ? null : t('Enter your password.')}
+                error={refusal}
+              />
+            </>
+          )}
+          <MutationError mutation={refusal ? { ...mutation, error: null } : mutation} />
+          {passwords && <SubmitButton mutation={mutation} text="Log in" wide />}
+          {step === 'password' && !isOnlyWay && canUsePasskeys() && (
+            <Button wide icon="key" text="Log in with a passkey" onClick={() => void askForPasskey()} />
+          )}
+          {step === 'code' && <Button variant="plain" text="Back" onClick={goBack} />}
+        </Form>
+      )}
+      {passwords !== null && step === 'password' && (
+        <OtherWays providers={providers} isFirst={!passwords} isOnlyWay={isOnlyWay} />
+      )}
+      {passwords && (
+        <p className="auth__alternative">
+          {t('Forgot your password? Ask an admin of this instance for a reset link.')}
+        </p>
+      )}
+      {(passwords !== false || isClosed) && (
+        <p className="auth__alternative">
+          {isClosed ? t('You need an invite to create an account.') : t('New here?')}{' '}
+          <Link href={search ? `/register?${search}` : '/register'}>
+            {isClosed ? t('Use an invite') : t('Create an account')}
+          </Link>
+        </p>
+      )}
     </AuthFrame>
   )
 }

@@ -1,28 +1,39 @@
+import type { ReactNode } from 'react'
 import { AvatarPicker, ColorPicker, DisplayNameField } from '../../components/appearance-fields.tsx'
 import { Button } from '../../components/button.tsx'
-import { formatError, MutationError, SubmitButton } from '../../components/error-message.tsx'
+import { formatError, MutationError, QueryError, SubmitButton } from '../../components/error-message.tsx'
 import { Field, Form, useText } from '../../components/field.tsx'
 import { Notice, Skeleton, StatusDot } from '../../components/status.tsx'
 import { t, type Text } from '../../language/language.ts'
 import { AccountStep, LogInInstead } from './account-step.tsx'
 import { AuthFrame } from './auth-frame.tsx'
+import { OtherWays } from './other-ways.tsx'
 import { type Registration, useRegistration } from './use-registration.ts'
 
 /** Spec: Client session behaviour, registration page. */
 export function RegisterPage() {
   const registration = useRegistration()
-  const { instanceName: name, isReady, isClosed, invite, step } = registration
+  const { instanceName: name, isReady, isClosed, invite, step, ways } = registration
   const needsInvite = isClosed && !invite.check?.valid
   const subtitle =
     step === 1
       ? t('Create your account on {name}.', { name })
       : t('This is how other people see you. You can change it anytime.')
+  const others = (
+    <OtherWays
+      providers={ways.providers}
+      text="Continue with {provider}"
+      entry={{ invite: invite.token, username: registration.account.username }}
+      isFirst={!ways.passwords && !needsInvite}
+    />
+  )
   return (
     <AuthFrame
       title={step === 1 ? t('Create an account') : t('Your profile')}
       subtitle={subtitle}
       above={
-        !needsInvite && (
+        !needsInvite &&
+        ways.passwords && (
           <p className="step-indicator">
             <StatusDot on />
             <StatusDot on={step === 2} />
@@ -31,12 +42,18 @@ export function RegisterPage() {
         )
       }
     >
+      <QueryError query={ways} />
       {!isReady ? (
-        <Skeleton rows={3} />
+        ways.loading && <Skeleton rows={3} />
       ) : needsInvite ? (
-        <InviteStep invite={invite} />
+        <InviteStep invite={invite}>{others}</InviteStep>
+      ) : !ways.passwords ? (
+        <>
+          {others}
+          <LogInInstead />
+        </>
       ) : step === 1 ? (
-        <AccountStep {...registration} />
+        <AccountStep {...registration}>{others}</AccountStep>
       ) : (
         <ProfileStep {...registration} />
       )}
@@ -51,7 +68,7 @@ const problems: Record<'expired' | 'exhausted' | 'invalid', Text> = {
   invalid: 'This invite link isn’t valid. It may be incomplete or revoked. Ask for a new one.',
 }
 
-function InviteStep({ invite }: Pick<Registration, 'invite'>) {
+function InviteStep({ invite, children }: Pick<Registration, 'invite'> & { children: ReactNode }) {
   const text = useText(invite.token)
   const { check, entered } = invite
   const refusal = check?.valid === false && text.value === entered ? t(problems[check.reason]) : null
@@ -73,6 +90,7 @@ function InviteStep({ invite }: Pick<Registration, 'invite'>) {
         hint={t('Paste the whole link, or just the code at the end.')}
       />
       <Button type="submit" variant="primary" wide busy={invite.checking} text="Continue" />
+      {children}
       <LogInInstead />
     </Form>
   )

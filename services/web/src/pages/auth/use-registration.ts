@@ -7,6 +7,7 @@ import { useSearchParams } from 'wouter'
 import { useAppContext, useClient, useInstanceInfo, useMutation, useQuery, useStore, useToast } from '../../hooks.ts'
 import { useImageFile } from '../../kept-state.ts'
 import { t } from '../../language/language.ts'
+import { useProviders } from '../../providers.ts'
 
 const emptyAccount: RegistrationEntry = { username: '', password: '', confirmation: '' }
 
@@ -14,6 +15,7 @@ const emptyAccount: RegistrationEntry = { username: '', password: '', confirmati
 export function useRegistration() {
   const { client, random } = useAppContext()
   const { info, settled } = useInstanceInfo()
+  const { providers, passwords, ...ways } = useProviders()
   const mutation = useMutation()
   const showToast = useToast()
   const [search] = useSearchParams()
@@ -50,7 +52,9 @@ export function useRegistration() {
   return {
     instanceName: info?.name ?? t('this instance'),
     /** The form waits for the answer, so that it does not change while it is filled in. */
-    isReady: settled && (!isClosed || !invite.initialCheck),
+    isReady: settled && passwords !== null && (!isClosed || !invite.initialCheck),
+    /** How the account can be made. */
+    ways: { ...ways, providers, passwords },
     isClosed,
     invite,
     step,
@@ -94,7 +98,7 @@ export function findRefusedField(error: unknown) {
 }
 
 /** `isClosed`: what the last answer says of the gate, which changes while the page is open. Contract: 3, check-username. */
-function useAvailability() {
+export function useAvailability() {
   const client = useClient()
   const [checkAvailability] = useState(() => createAvailabilityCheck(client))
   const availability = useStore(checkAvailability)

@@ -4,13 +4,15 @@ import { useText } from '../../components/field.tsx'
 import { hostOf } from '../../components/format.ts'
 import { ConfirmDialog } from '../../components/dialog.tsx'
 import { AddressField, parseInstanceAddress } from '../../components/instance-address.tsx'
-import type { Work } from '../../hooks.ts'
+import { useClient, useStore, type Work } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 import { usePassword } from './use-password.tsx'
 
 /** `origin`: empty for a new instance. */
 export function ConnectDialog({ origin, onClose }: { origin: string; onClose: () => void }) {
-  const own = usePassword({ name: 'connect-password' })
+  const { user } = useStore(useClient().session)
+  // Without a password, the one that this instance makes for the other is enough.
+  const own = usePassword({ name: 'connect-password', isNeeded: user?.hasPassword !== false })
   const address = useText(origin, own.mutation)
   const target = parseInstanceAddress(address.value) ?? ''
   const host = hostOf(target || origin)

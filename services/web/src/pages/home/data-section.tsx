@@ -12,7 +12,12 @@ export function DataSection({ user }: { user: User }) {
   return (
     <Card title={t('Your data')}>
       <ActionRow title={t('Download your data')} text={t('A ZIP file with everything this instance has about you.')}>
-        <DialogButton size="small" text="Download" dialog={(close) => <ExportDialog user={user} onClose={close} />} />
+        <DialogButton
+          size="small"
+          text="Download"
+          reopens="export"
+          dialog={(close) => <ExportDialog user={user} onClose={close} />}
+        />
       </ActionRow>
     </Card>
   )
@@ -20,11 +25,11 @@ export function DataSection({ user }: { user: User }) {
 
 /** Contract: 3, export. */
 export function ExportDialog({ user, onClose }: { user: User; onClose: () => void }) {
-  const { field, value, mutation } = useOwnPassword(user, 'export-password')
+  const { field, proof, mutation } = useOwnPassword('export-password')
   const [received, setReceived] = useState(0)
   const download: Work<void> = async (signal, client) => {
     setReceived(0)
-    const archive = await exportData(client, { password: value }, { signal, onProgress: setReceived })
+    const archive = await exportData(client, proof, { signal, onProgress: setReceived })
     saveFile(archive, `${user.username}.zip`)
   }
   return (

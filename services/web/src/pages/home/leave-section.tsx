@@ -9,18 +9,19 @@ import { ActionRow, Card } from '../../components/card.tsx'
 import { DeletionResults, OwnedSpaces, useDeletionResults } from '../../components/deletion-results.tsx'
 import { ConfirmDialog, Dialog, DialogButton } from '../../components/dialog.tsx'
 import { Checkbox, RadioGroup } from '../../components/choices.tsx'
-import { Field, useText } from '../../components/field.tsx'
+import { Field } from '../../components/field.tsx'
 import { hostOf } from '../../components/format.ts'
 import { Notice } from '../../components/status.tsx'
 import { DeletionReportContext, useClient, useMutation, useQuery, useStore, type Work } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 import { Phrase } from '../../language/phrase.tsx'
+import { useTripState, useTripText } from '../../provider-trips.ts'
 import { ExportDialog } from './data-section.tsx'
 import { useOwnPassword } from './use-password.tsx'
 
 export function LeaveSection({ user }: { user: User }) {
   const remotes = useStore(useClient().connections)
-  const [open, setOpen] = useState<'account' | 'export' | null>(null)
+  const [open, setOpen] = useTripState<'account' | 'export' | null>('leave', null)
   const close = () => setOpen(null)
   return (
     <Card title={t('Delete account')}>
@@ -55,15 +56,15 @@ export function LeaveSection({ user }: { user: User }) {
 function DeleteAccountDialog({ user, onClose, onExport }: { user: User; onClose: () => void; onExport: () => void }) {
   const [, setDeletionReport] = use(DeletionReportContext)
   const [, navigate] = useLocation()
-  const password = useOwnPassword(user, 'delete-password')
-  const username = useText()
+  const password = useOwnPassword('delete-password')
+  const username = useTripText('deleted username')
   const [remoteResults, addRemoteResults] = useDeletionResults()
   const usernameMismatch = username.value.trim().toLowerCase() !== user.username.toLowerCase()
   const spaces = listOwnedSpaces(password.mutation.error)
   const instruction = t('Type {username} to confirm.', { username: user.username })
 
   const deleteAccount: Work<void> = async (_, client) => {
-    const outcome = await client.deleteAccount({ username: user.username, password: password.value })
+    const outcome = await client.deleteAccount({ username: user.username, ...password.proof })
     if (outcome.deleted) {
       setDeletionReport(outcome.remotes)
       return navigate(routes.login, { replace: true }) // nobody comes back to this page

@@ -1,16 +1,17 @@
 import { isSecurityNotice, type Endpoints, type User } from '@gatehouse/client'
 import { describeUserAgent, limits } from '@gatehouse/contracts/constants'
-import { useEffect, useState } from 'react'
+import { useEffect } from 'react'
 import { Button } from '../../components/button.tsx'
 import { ActionRow, Card } from '../../components/card.tsx'
 import { ConfirmDialog, DialogButton } from '../../components/dialog.tsx'
-import { Field, useText } from '../../components/field.tsx'
+import { Field } from '../../components/field.tsx'
 import { formatDate, formatDateTime } from '../../components/format.ts'
 import { QueryList } from '../../components/query-list.tsx'
 import { useClient, useQuery } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 import { canUsePasskeys, loadPasskeys } from '../../passkeys.ts'
-import { usePassword } from './use-password.tsx'
+import { useTripState, useTripText } from '../../provider-trips.ts'
+import { useOwnPassword } from './use-password.tsx'
 
 type Passkey = Endpoints['listPasskeys']['reply']['passkeys'][number]
 
@@ -18,7 +19,7 @@ type Passkey = Endpoints['listPasskeys']['reply']['passkeys'][number]
 export function PasskeysSection({ user }: { user: User }) {
   const client = useClient()
   const query = useQuery(`passkeys ${user.id}`, (signal) => client.call('listPasskeys', { signal }))
-  const [removed, setRemoved] = useState<Passkey | null>(null)
+  const [removed, setRemoved] = useTripState<Passkey | null>('removed passkey', null)
   const { refetch } = query
   useEffect(
     () =>
@@ -37,6 +38,7 @@ export function PasskeysSection({ user }: { user: User }) {
             size="small"
             icon="plus"
             text="Add a passkey"
+            reopens="passkey"
             dialog={(close) => <AddPasskeyDialog onClose={close} onDone={refetch} />}
           />
         )
@@ -79,8 +81,8 @@ function describeUse({ createdAt, lastUsedAt }: Passkey): string {
 type Props = { onClose: () => void; onDone: () => void }
 
 function AddPasskeyDialog(props: Props) {
-  const { field, value: password, mutation } = usePassword({ name: 'passkey-password' })
-  const name = useText(describeUserAgent(navigator.userAgent) ?? '')
+  const { field, proof, mutation } = useOwnPassword('passkey-password')
+  const name = useTripText('passkey name', describeUserAgent(navigator.userAgent) ?? '')
   return (
     <ConfirmDialog
       dialog="AddPasskeyDialog"
@@ -91,7 +93,7 @@ function AddPasskeyDialog(props: Props) {
       interruptible
       act={async (signal, client) => {
         const { addPasskey } = await loadPasskeys()
-        await addPasskey(client, { name: name.value, password }, signal)
+        await addPasskey(client, { name: name.value, proof }, signal)
       }}
       done={t('Passkey added.')}
       {...props}
@@ -110,7 +112,7 @@ function AddPasskeyDialog(props: Props) {
 }
 
 function RemovePasskeyDialog({ passkey: { id, name }, ...props }: Props & { passkey: Passkey }) {
-  const password = usePassword({ name: 'passkey-removal-password' })
+  const password = useOwnPassword('passkey-removal-password')
   return (
     <ConfirmDialog
       dialog="RemovePasskeyDialog"
@@ -119,9 +121,7 @@ function RemovePasskeyDialog({ passkey: { id, name }, ...props }: Props & { pass
       submit={t('Remove')}
       dangerous
       confirmation={password}
-      act={(signal, client) =>
-        client.call('removePasskey', { params: { id }, body: { password: password.value }, signal })
-      }
+      act={(signal, client) => client.call('removePasskey', { params: { id }, body: password.proof, signal })}
       done={t('Passkey removed.')}
       {...props}
     />

@@ -2,13 +2,31 @@ import type { User } from '@gatehouse/client'
 import { Card } from '../../components/card.tsx'
 import { MutationError, SubmitButton } from '../../components/error-message.tsx'
 import { Form } from '../../components/field.tsx'
+import { useProviders } from '../../components/identities.ts'
 import { formatDateTime, hostOf } from '../../components/format.ts'
 import { useNewPassword } from '../../components/new-password.tsx'
 import { useAppContext, useClient, useStore, useToast } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
-import { usePassword } from './use-password.tsx'
+import { useOwnPassword } from './use-password.tsx'
 
 export function PasswordSection({ user }: { user: User }) {
+  return user.hasPassword === false ? <FirstPassword user={user} /> : <OwnPassword user={user} />
+}
+
+/** Only where it could log in. Contract: 8, PASSWORDS. */
+function FirstPassword({ user }: { user: User }) {
+  if (useProviders().data?.passwords !== true) return null
+  return (
+    <Card
+      title={t('Password')}
+      text="You have no password here. With one, you can also log in without an identity provider."
+    >
+      <PasswordForm user={user} />
+    </Card>
+  )
+}
+
+function OwnPassword({ user }: { user: User }) {
   const remotes = useStore(useClient().connections)
   const sharing = user.homeInstance ? [] : remotes.filter(({ token, ownPassword }) => token && !ownPassword)
   return (
@@ -36,25 +54,29 @@ export function PasswordSection({ user }: { user: User }) {
 export function PasswordForm({ user }: { user: User }) {
   const { client, now } = useAppContext()
   const showToast = useToast()
-  const isLocal = user.homeInstance === null
-  const current = usePassword({
-    name: 'current-password',
+  const current = useOwnPassword('current-password', {
     label: t('Current password'),
     missing: t('Enter your current password.'),
-    isNeeded: isLocal,
   })
-  const { mutation } = current
+  const { mutation, isByProvider } = current
   const next = useNewPassword(mutation)
 
   const submit = async () => {
     // Not aborted on unmount: the response holds the new token of this session.
-    const passwords = { newPassword: next.value, ...(isLocal && { currentPassword: current.value }) }
+    const { proof } = current
+    const confirmation = 'ticket' in proof ? proof : user.homeInstance === null && { currentPassword: proof.password }
+    const passwords = { newPassword: next.value, ...confirmation }
     if (!(await mutation.run(() => client.changePassword(passwords)))) return false
     current.reset()
     next.reset()
     const self = client.session.getSnapshot().user
-    if (self) client.session.setUser({ ...self, passwordChangeRequired: false, passwordChangedAt: now() })
-    showToast(t('Password changed. You’re logged out everywhere else.'))
+    if (self)
+      client.session.setUser({ ...self, passwordChangeRequired: false, passwordChangedAt: now(), hasPassword: true })
+    showToast(
+      isByProvider
+        ? t('Password set. You’re logged out everywhere else.')
+        : t('Password changed. You’re logged out everywhere else.'),
+    )
     return true
   }
   return (
@@ -71,11 +93,14 @@ export function PasswordForm({ user }: { user: User }) {
         aria-hidden="true"
       />
       {current.field}
-      <div className="two-columns">{next.fields}</div>
+      {/* A trip to the provider would drop what is typed here. */}
+      {current.isConfirmed && <div className="two-columns">{next.fields}</div>}
       <MutationError mutation={mutation} />
-      <div className="button-row">
-        <SubmitButton mutation={mutation} text="Change password" />
-      </div>
+      {current.isConfirmed && (
+        <div className="button-row">
+          <SubmitButton mutation={mutation} text={isByProvider ? 'Set a password' : 'Change password'} />
+        </div>
+      )}
     </Form>
   )
 }

@@ -1,5 +1,5 @@
 import { ApiError, type Endpoints, type User } from '@gatehouse/client'
-import { Suspense, useState } from 'react'
+import { Suspense } from 'react'
 import { Button } from '../../components/button.tsx'
 import { ActionRow, Card } from '../../components/card.tsx'
 import { CopyButton, QrCode } from '../../components/copy-field.tsx'
@@ -8,13 +8,14 @@ import { saveFile } from '../../components/format.ts'
 import { Notice } from '../../components/status.tsx'
 import { useMutation, useQuery, type Work } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
-import { useCode, usePassword, usePasswordAndCode } from './use-password.tsx'
+import { useTripState } from '../../provider-trips.ts'
+import { useCode, useOwnPassword, usePasswordAndCode } from './use-password.tsx'
 
 const dialogs = { setUp: SetUpDialog, renew: RenewCodesDialog, turnOff: TurnOffDialog }
 
 /** Contract: 3, Second factor. */
 export function SecondFactorSection({ user }: { user: User }) {
-  const [opened, setOpened] = useState<keyof typeof dialogs | null>(null)
+  const [opened, setOpened] = useTripState<keyof typeof dialogs | null>('second factor', null)
   const OpenDialog = opened && dialogs[opened]
   const isOn = user.secondFactor === true
   const { data: state } = useQuery(`second factor ${isOn} ${opened}`, async (signal, client) =>
@@ -64,7 +65,7 @@ export function useSecondFactorDemand({ id, isAdmin, secondFactor }: User): bool
 
 /** The dialog stays when the demand is met: it shows the recovery codes. */
 export function SecondFactorDemand({ user, isDemanded }: { user: User; isDemanded: boolean }) {
-  const [isSettingUp, setSettingUp] = useState(false)
+  const [isSettingUp, setSettingUp] = useTripState('second factor demand', false)
   return (
     <>
       {isDemanded && (
@@ -85,7 +86,7 @@ type Secret = Endpoints['beginSecondFactor']['reply']
 
 /** Password, then the secret and a code of it, then the recovery codes. Contract: 3, Second factor. */
 function SetUpDialog({ user, onClose }: Props) {
-  const password = usePassword({ name: 'second-factor-password' })
+  const password = useOwnPassword('second-factor-password')
   return (
     <ConfirmDialog
       dialog="SetUpDialog"
@@ -93,7 +94,7 @@ function SetUpDialog({ user, onClose }: Props) {
       text="You need an authenticator app on your phone or computer. After this, logging in requires your password and a code from the app."
       submit={t('Continue')}
       confirmation={password}
-      act={(signal, client) => client.call('beginSecondFactor', { body: { password: password.value }, signal })}
+      act={(signal, client) => client.call('beginSecondFactor', { body: password.proof, signal })}
       next={(secret) => <ConfirmStep user={user} secret={secret} onClose={onClose} />}
       onClose={onClose}
     />

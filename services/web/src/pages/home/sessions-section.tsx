@@ -43,7 +43,8 @@ export function SessionsCard({ user }: { user: User }) {
           size="small"
           variant="danger"
           text="Log out everywhere else"
-          dialog={(close) => <EndSessionsDialog user={user} onClose={close} />}
+          reopens="end sessions"
+          dialog={(close) => <EndSessionsDialog onClose={close} />}
         />
       </ActionRow>
     </Card>
@@ -51,8 +52,8 @@ export function SessionsCard({ user }: { user: User }) {
 }
 
 /** Contract: 3, sessions/end. */
-function EndSessionsDialog({ user, onClose }: { user: User; onClose: () => void }) {
-  const password = useOwnPassword(user, 'end-sessions-password')
+function EndSessionsDialog({ onClose }: { onClose: () => void }) {
+  const password = useOwnPassword('end-sessions-password')
   return (
     <ConfirmDialog
       dialog="EndSessionsDialog"
@@ -62,7 +63,7 @@ function EndSessionsDialog({ user, onClose }: { user: User; onClose: () => void 
       dangerous
       confirmation={password}
       // Not aborted on unmount: the response holds the new token of this session.
-      act={(_, client) => client.endSessions(password.value)}
+      act={(_, client) => client.endSessions(password.proof)}
       done={t('You’re logged out everywhere else.')}
       onClose={onClose}
     />

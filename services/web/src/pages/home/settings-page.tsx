@@ -10,6 +10,7 @@ import { LeaveSection } from './leave-section.tsx'
 import { PasskeysSection } from './passkeys-section.tsx'
 import { PasswordSection } from './password-section.tsx'
 import { ProfileCard } from './profile-card.tsx'
+import { ProvidersSection } from './providers-section.tsx'
 import { SecondFactorSection } from './second-factor-section.tsx'
 import { SessionsCard, SignInsCard } from './sessions-section.tsx'
 
@@ -29,6 +30,7 @@ function SecondProofs({ user }: { user: User }) {
     <>
       <SecondFactorSection user={user} />
       <PasskeysSection user={user} />
+      <ProvidersSection user={user} />
     </>
   )
 }

@@ -1,8 +1,9 @@
-import { ApiError, type User } from '@gatehouse/client'
+import { ApiError } from '@gatehouse/client'
 import type { RefusalCode } from '@gatehouse/contracts'
 import { CodeField, PasswordField, useText } from '../../components/field.tsx'
-import { type Mutation, useMutation } from '../../hooks.ts'
+import { type Mutation, useClient, useMutation, useStore } from '../../hooks.ts'
 import { t, translateRefusal } from '../../language/language.ts'
+import { useProviderConfirmation } from './provider-confirmation.tsx'
 
 type Rules = { missing: string; isMissing: (value: string) => boolean; isRefusal: (error: ApiError) => boolean }
 
@@ -27,7 +28,6 @@ const codes: ReadonlyArray<RefusalCode | 'other'> = [
 
 type Options = { name: string; label?: string; missing?: string; isNeeded?: boolean }
 
-/** Federated accounts have no password here. */
 export function usePassword({ name, label = t('Your password'), isNeeded = true, ...options }: Options) {
   const { input, ...confirmation } = useConfirmation(useMutation(), {
     missing: t('Enter your password.'),
@@ -40,7 +40,20 @@ export function usePassword({ name, label = t('Your password'), isNeeded = true,
   return { ...confirmation, field }
 }
 
-export const useOwnPassword = (user: User, name: string) => usePassword({ name, isNeeded: user.homeInstance === null })
+type OwnOptions = Omit<Options, 'name' | 'isNeeded'>
+
+/** `proof`: for the body of what it confirms. Federated accounts have no password here, and need none. */
+export function useOwnPassword(name: string, options: OwnOptions = {}) {
+  const { user } = useStore(useClient().session)
+  const isLocal = user?.homeInstance === null
+  const isByProvider = isLocal && user.hasPassword === false
+  const password = usePassword({ ...options, name, isNeeded: isLocal && !isByProvider })
+  const { mutation } = password
+  const provider = useProviderConfirmation(name, mutation)
+  if (!isByProvider) return { ...password, proof: { password: password.value }, isConfirmed: true, isByProvider }
+  const { ticket, field, reset } = provider
+  return { proof: { ticket: ticket ?? '' }, isConfirmed: ticket !== null, isByProvider, field, mutation, reset }
+}
 
 export function useCode(name: string, mutation: Mutation) {
   const { input, ...confirmation } = useConfirmation(mutation, {
@@ -52,13 +65,13 @@ export function useCode(name: string, mutation: Mutation) {
 }
 
 export function usePasswordAndCode(name: string) {
-  const password = usePassword({ name: `${name}-password` })
+  const password = useOwnPassword(`${name}-password`)
   const code = useCode(`${name}-code`, password.mutation)
   const field = (
     <>
       {password.field}
-      {code.field}
+      {password.isConfirmed && code.field}
     </>
   )
-  return { body: { password: password.value, code: code.value }, field, mutation: code.mutation }
+  return { body: { ...password.proof, code: code.value }, field, mutation: code.mutation }
 }

@@ -1,0 +1,15 @@
+import type { LinkedIdentity } from '@gatehouse/client'
+import { useQuery } from '../hooks.ts'
+import { formatName, isolate, t } from '../language/language.ts'
+import { formatDate, formatDateTime } from './format.ts'
+
+export const useProviders = () => useQuery('providers', (signal, client) => client.call('listProviders', { signal }))
+
+export function describeIdentity({ name, linkedAt, lastUsedAt }: LinkedIdentity): string {
+  const added = formatDate(linkedAt)
+  const use =
+    lastUsedAt === null
+      ? t('Added on {added}, not used yet', { added })
+      : t('Added on {added}, last used on {used}', { added, used: formatDateTime(lastUsedAt) })
+  return name === null ? use : `${isolate(formatName(name))} · ${use}`
+}

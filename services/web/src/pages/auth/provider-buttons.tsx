@@ -1,0 +1,43 @@
+import { safeRedirect } from '@gatehouse/client/routes'
+import { useEffect } from 'react'
+import { useSearchParams } from 'wouter'
+import { MutationButton, MutationError } from '../../components/error-message.tsx'
+import { Skeleton } from '../../components/status.tsx'
+import { useClient, useMutation } from '../../hooks.ts'
+import { t, type Text } from '../../language/language.ts'
+import { type LogInEntry, logInByProvider } from '../../provider-log-in.ts'
+import type { Provider } from '../../providers.ts'
+
+type Props = {
+  providers: readonly Provider[]
+  text?: Text
+  entry?: Partial<LogInEntry>
+  /** Goes there without a click. */
+  isOnlyWay?: boolean
+}
+
+/** Contract: 3, Identity providers. */
+export function ProviderButtons({ providers, text = 'Log in with {provider}', entry, isOnlyWay = false }: Props) {
+  const client = useClient()
+  const mutation = useMutation()
+  const [search] = useSearchParams()
+  const redirect = safeRedirect(search.get('redirect'))
+  const go = (provider: string) =>
+    void mutation.run(() => logInByProvider(client, { redirect, ...entry, provider }, isOnlyWay))
+  const [first] = providers
+  useEffect(() => {
+    if (isOnlyWay && first) go(first.id)
+  }, [])
+  if (isOnlyWay && !mutation.error && mutation.waitSeconds === 0) return <Skeleton rows={1} />
+  return (
+    <div className="stack stack--tight">
+      {providers.map(({ id, name, icon }) => (
+        <MutationButton key={id} wide mutation={mutation} data-provider={id} onClick={() => go(id)}>
+          {icon && <img className="provider-icon" src={icon} alt="" />}
+          {t(text, { provider: name })}
+        </MutationButton>
+      ))}
+      <MutationError mutation={mutation} />
+    </div>
+  )
+}

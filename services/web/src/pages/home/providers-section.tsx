@@ -1,0 +1,132 @@
+import type { LinkedIdentity, User } from '@gatehouse/client'
+import { linkIdentity } from '@gatehouse/client/providers'
+import { useEffect } from 'react'
+import { Button } from '../../components/button.tsx'
+import { ActionRow, Card } from '../../components/card.tsx'
+import { ConfirmDialog } from '../../components/dialog.tsx'
+import { MutationButton, RowError } from '../../components/error-message.tsx'
+import { describeIdentity, useProviders } from '../../components/identities.ts'
+import { QueryList } from '../../components/query-list.tsx'
+import { Notice } from '../../components/status.tsx'
+import { useMutation, useQuery } from '../../hooks.ts'
+import { t } from '../../language/language.ts'
+import { leaveForProvider, type NamedProvider, useArrival, useTripState } from '../../provider-trips.ts'
+import { describeTripError } from './provider-confirmation.tsx'
+import { useOwnPassword } from './use-password.tsx'
+
+type Linking = { ticket: string; provider: NamedProvider }
+
+const linkAsker = 'link'
+
+/** Only where the instance or the account has one. Contract: 3, Identity providers. */
+export function ProvidersSection({ user }: { user: User }) {
+  const query = useQuery(`identities ${user.id}`, (signal, client) => client.call('listLinkedIdentities', { signal }))
+  const providers = useProviders().data?.providers ?? []
+  const start = useMutation()
+  const [arrival, setArrival] = useArrival(linkAsker)
+  const [linking, setLinking] = useTripState<Linking | null>('linking', null)
+  const [removed, setRemoved] = useTripState<LinkedIdentity | null>('removed identity', null)
+  useEffect(() => {
+    if (arrival?.ticket) setLinking({ ticket: arrival.ticket, provider: arrival.provider })
+  }, [])
+  const identities = query.data?.identities ?? null
+  const nameOf = (id: string) => providers.find((provider) => provider.id === id)?.name ?? id
+  if (providers.length === 0 && !identities?.length) return null
+
+  const isLastWay = user.hasPassword === false && identities?.length === 1
+  const link = (provider: NamedProvider) => {
+    setArrival(null)
+    void start.run((signal, client) =>
+      leaveForProvider(client, { purpose: 'link', asker: linkAsker, provider }, signal),
+    )
+  }
+  const problem = arrival && describeTripError(arrival, arrival.provider)
+  return (
+    <Card title={t('Identity providers')} text="Log in with an account that you have there.">
+      <QueryList query={query} items={identities} empty={t('No identity provider linked yet.')} rows={1}>
+        {(identity) => (
+          <li key={identity.id}>
+            <ActionRow title={nameOf(identity.provider)} text={describeIdentity(identity)}>
+              {isLastWay ? (
+                <span className="small muted">{t('Set a password before you remove it.')}</span>
+              ) : (
+                <Button
+                  size="small"
+                  text="Remove"
+                  fullText="Remove {provider}"
+                  values={{ provider: nameOf(identity.provider) }}
+                  variant="danger"
+                  onClick={() => setRemoved(identity)}
+                />
+              )}
+            </ActionRow>
+          </li>
+        )}
+      </QueryList>
+      {problem && (
+        <Notice tone="error">
+          <p>{problem}</p>
+        </Notice>
+      )}
+      <RowError mutation={start} />
+      <div className="button-row">
+        {providers.map((provider) => (
+          <MutationButton
+            key={provider.id}
+            size="small"
+            icon="plus"
+            mutation={start}
+            text="Link {provider}"
+            values={{ provider: provider.name }}
+            onClick={() => link(provider)}
+          />
+        ))}
+      </div>
+      {linking && <LinkIdentityDialog {...linking} onClose={() => setLinking(null)} onDone={query.refetch} />}
+      {removed && (
+        <UnlinkIdentityDialog
+          id={removed.id}
+          provider={nameOf(removed.provider)}
+          onClose={() => setRemoved(null)}
+          onDone={query.refetch}
+        />
+      )}
+    </Card>
+  )
+}
+
+type Props = { onClose: () => void; onDone: () => void }
+
+function LinkIdentityDialog({ ticket, provider: { name }, ...props }: Props & Linking) {
+  const { proof, ...confirmation } = useOwnPassword('link-password')
+  const body = 'ticket' in proof ? { ticket, confirm: proof.ticket } : { ticket, ...proof }
+  return (
+    <ConfirmDialog
+      dialog="LinkIdentityDialog"
+      title={t('Link {provider}', { provider: name })}
+      text="You’ll be able to log in to this account with it."
+      submit={t('Link')}
+      confirmation={confirmation}
+      act={(signal, client) => linkIdentity(client, body, { signal })}
+      done={t('{provider} linked.', { provider: name })}
+      {...props}
+    />
+  )
+}
+
+function UnlinkIdentityDialog({ id, provider, ...props }: Props & { id: string; provider: string }) {
+  const { proof, ...confirmation } = useOwnPassword('unlink-password')
+  return (
+    <ConfirmDialog
+      dialog="UnlinkIdentityDialog"
+      title={t('Remove {provider}', { provider })}
+      text="You won’t be able to log in with it anymore."
+      submit={t('Remove')}
+      dangerous
+      confirmation={confirmation}
+      act={(signal, client) => client.call('unlinkIdentity', { params: { id }, body: proof, signal })}
+      done={t('{provider} removed.', { provider })}
+      {...props}
+    />
+  )
+}

@@ -1,0 +1,139 @@
+import { answered, startIdentityProvider } from '@gatehouse/test-kit'
+import { launchChromium } from '@gatehouse/test-kit/browser'
+import { expect } from 'chai'
+import type { Browser, Page } from 'playwright-core'
+import { addAxe, findFaults } from './accessible.ts'
+import * as actions from './actions.ts'
+import { shown, shownText } from './shown.ts'
+import { postJson, startInstance, type Instance } from './start-instance.ts'
+
+const password = 'a long password'
+const uni = { provider: 'Uni' }
+
+describe('a trip to an identity provider in the browser', function () {
+  this.timeout(120_000)
+  const resources = new AsyncDisposableStack()
+  let instance: Instance
+  let browser: Browser
+  let issuer: string
+
+  before(async () => {
+    const provider = resources.use(await startIdentityProvider({ accounts: [{ sub: 'ada', name: 'Ada L.' }] }))
+    const { clientId, clientSecret } = provider
+    issuer = provider.issuer
+    const providers = [{ id: 'uni', name: 'Uni', issuer, clientId, clientSecret }]
+    instance = resources.use(await startInstance('trips', { providers }))
+    browser = await launchChromium()
+    resources.defer(() => browser.close())
+    await answered(postJson(instance, '/api/auth/register', { username: 'first', password }))
+  })
+  after(() => resources.disposeAsync())
+
+  const openSettings = async (username: string, part: string) => {
+    const { token } = await answered(postJson(instance, '/api/auth/register', { username, password }))
+    return async () => {
+      const path = `/settings/${part}`
+      const page = await actions.openPage(browser, instance, { path, token, prepare: addAxe })
+      page.setDefaultTimeout(20_000)
+      return page
+    }
+  }
+
+  /** Opens the settings of an account that `subject` of the provider logs in to, without a password. */
+  async function openWithoutPassword(username: string, part: string, subject = username): Promise<Page> {
+    const open = await openSettings(username, part)
+    await instance.runSql("update users set has_password = false, password_hash = '!' where username = ?", [username])
+    await instance.runSql(
+      `insert into linked_identities (id, user_id, provider, issuer, subject, linked_at)
+       select next_snowflake(), id, 'uni', ?, ?, now() from users where username = ?`,
+      [issuer, subject, username],
+    )
+    return await open()
+  }
+
+  async function answerAtProvider(page: Page, subject: string | null): Promise<void> {
+    await page.waitForURL((url) => url.origin === issuer)
+    if (subject !== null) await page.getByLabel('Account').fill(subject)
+    await page.getByRole('button', { name: subject === null ? 'Cancel' : 'Continue' }).click()
+    await page.waitForURL((url) => url.pathname.startsWith('/settings/'))
+  }
+  const confirmWithUni = (page: Page) => actions.click(page, shown('Confirm with {provider}', uni))
+  const dialog = (page: Page, name: string) => page.getByRole('dialog', { name: shownText(name) })
+
+  it('confirms for who has no password, in the dialog that asked', async () => {
+    const page = await openWithoutPassword('bea', 'data')
+    await actions.click(page, 'Download')
+    await actions.waitForText(page, shown('Confirm with {provider}', uni))
+    expect(await page.getByLabel(shown('Your password')).count()).to.equal(0)
+    expect(await findFaults(page)).to.deep.equal([])
+    await actions.clickInDialog(page, 'Download') // asks first
+    expect(await dialog(page, 'Download your data').count()).to.equal(1)
+
+    await confirmWithUni(page)
+    await answerAtProvider(page, 'bea')
+
+    await dialog(page, 'Download your data').waitFor()
+    await actions.waitForText(page, shown('Confirmed with {provider}.', uni))
+    expect(page.url()).to.equal(`${instance.origin}/settings/data`)
+    expect(await findFaults(page)).to.deep.equal([])
+    const download = page.waitForEvent('download')
+    await actions.clickInDialog(page, 'Download')
+    expect((await download).suggestedFilename()).to.equal('bea.zip')
+  })
+
+  it('keeps what was typed, says what went wrong, and takes no other account', async () => {
+    const page = await openWithoutPassword('cleo', 'leave')
+    await actions.click(page, 'Delete account')
+    await actions.fillField(page, 'Your username', 'cleo')
+    await confirmWithUni(page)
+    await answerAtProvider(page, null)
+
+    await actions.waitForText(page, shown('You canceled at {provider}.', uni))
+    expect(await page.getByLabel(shown('Your username')).inputValue()).to.equal('cleo')
+
+    await confirmWithUni(page)
+    await answerAtProvider(page, 'somebody else')
+    await actions.waitForText(page, shown('Confirmed with {provider}.', uni))
+    await actions.clickInDialog(page, 'Delete permanently')
+    await actions.waitForText(page, 'Log in at the identity provider again to confirm that it’s you.')
+
+    await confirmWithUni(page)
+    await answerAtProvider(page, 'cleo')
+    await actions.waitForText(page, shown('Confirmed with {provider}.', uni))
+    await actions.clickInDialog(page, 'Delete permanently')
+    await page.waitForURL((url) => url.pathname === '/login')
+  })
+
+  it('links an identity with the password, shows it to admins, and removes it', async () => {
+    const open = await openSettings('dora', 'security')
+    const page = await open()
+    await actions.click(page, shown('Link {provider}', uni))
+    await answerAtProvider(page, 'ada')
+    await actions.fillField(page, 'Your password', password)
+    expect(await findFaults(page)).to.deep.equal([])
+    await actions.clickInDialog(page, 'Link')
+
+    await actions.waitForText(page, shown('{provider} linked.', uni))
+    await actions.waitForText(page, /^Ada L\. · /)
+
+    await actions.click(page, shown('Remove {provider}', uni))
+    await actions.fillField(page, 'Your password', password)
+    await actions.clickInDialog(page, 'Remove')
+    await actions.waitForText(page, shown('{provider} removed.', uni))
+    await actions.waitForText(page, 'No identity provider linked yet.')
+  })
+
+  it('sets the first password', async () => {
+    const page = await openWithoutPassword('eva', 'security')
+    await actions.waitForText(page, 'Set a password before you remove it.')
+    await confirmWithUni(page)
+    await answerAtProvider(page, 'eva')
+    await actions.fillField(page, 'New password', password)
+    await actions.fillField(page, 'Confirm new password', password)
+    await actions.click(page, 'Set a password')
+
+    await actions.waitForText(page, 'Password set. You’re logged out everywhere else.')
+    await page.getByLabel(shown('Current password')).waitFor()
+    await answered(postJson(instance, '/api/auth/login', { username: 'eva', password }))
+  })
+})
