@@ -16,6 +16,7 @@ describe('a trip to an identity provider in the browser', function () {
   let instance: Instance
   let browser: Browser
   let issuer: string
+  let adminToken: string
 
   before(async () => {
     const provider = resources.use(await startIdentityProvider({ accounts: [{ sub: 'ada', name: 'Ada L.' }] }))
@@ -25,30 +26,31 @@ describe('a trip to an identity provider in the browser', function () {
     instance = resources.use(await startInstance('trips', { providers }))
     browser = await launchChromium()
     resources.defer(() => browser.close())
-    await answered(postJson(instance, '/api/auth/register', { username: 'first', password }))
+    adminToken = (await registerUser('first')).token
   })
   after(() => resources.disposeAsync())
 
-  const openSettings = async (username: string, part: string) => {
-    const { token } = await answered(postJson(instance, '/api/auth/register', { username, password }))
-    return async () => {
-      const path = `/settings/${part}`
-      const page = await actions.openPage(browser, instance, { path, token, prepare: addAxe })
-      page.setDefaultTimeout(20_000)
-      return page
-    }
+  async function registerUser(username: string): Promise<{ token: string; user: { id: string } }> {
+    const registered = await answered(postJson(instance, '/api/auth/register', { username, password }))
+    return (await registered.json()) as { token: string; user: { id: string } }
+  }
+
+  async function openPage(token: string, path: string): Promise<Page> {
+    const page = await actions.openPage(browser, instance, { path, token, prepare: addAxe })
+    page.setDefaultTimeout(20_000)
+    return page
   }
 
   /** Opens the settings of an account that `subject` of the provider logs in to, without a password. */
   async function openWithoutPassword(username: string, part: string, subject = username): Promise<Page> {
-    const open = await openSettings(username, part)
+    const { token } = await registerUser(username)
     await instance.runSql("update users set has_password = false, password_hash = '!' where username = ?", [username])
     await instance.runSql(
       `insert into linked_identities (id, user_id, provider, issuer, subject, linked_at)
        select next_snowflake(), id, 'uni', ?, ?, now() from users where username = ?`,
       [issuer, subject, username],
     )
-    return await open()
+    return await openPage(token, `/settings/${part}`)
   }
 
   async function answerAtProvider(page: Page, subject: string | null): Promise<void> {
@@ -105,8 +107,8 @@ describe('a trip to an identity provider in the browser', function () {
   })
 
   it('links an identity with the password, shows it to admins, and removes it', async () => {
-    const open = await openSettings('dora', 'security')
-    const page = await open()
+    const { token, user } = await registerUser('dora')
+    const page = await openPage(token, '/settings/security')
     await actions.click(page, shown('Link {provider}', uni))
     await answerAtProvider(page, 'ada')
     await actions.fillField(page, 'Your password', password)
@@ -115,12 +117,28 @@ describe('a trip to an identity provider in the browser', function () {
 
     await actions.waitForText(page, shown('{provider} linked.', uni))
     await actions.waitForText(page, /^Ada L\. · /)
+    const admin = await openPage(adminToken, `/admin/users/${user.id}`)
+    await actions.waitForText(admin, /^Ada L\. · /)
+    expect(await findFaults(admin)).to.deep.equal([])
 
     await actions.click(page, shown('Remove {provider}', uni))
     await actions.fillField(page, 'Your password', password)
     await actions.clickInDialog(page, 'Remove')
     await actions.waitForText(page, shown('{provider} removed.', uni))
     await actions.waitForText(page, 'No identity provider linked yet.')
+  })
+
+  it('links another identity without a password, by a trip to the first', async () => {
+    const page = await openWithoutPassword('fay', 'security')
+    await actions.click(page, shown('Link {provider}', uni))
+    await answerAtProvider(page, 'fay at work')
+    await dialog(page, shown('Link {provider}', uni))
+      .getByRole('button', { name: shown('Confirm with {provider}', uni) })
+      .click()
+    await answerAtProvider(page, 'fay')
+    await actions.clickInDialog(page, 'Link')
+
+    await actions.waitForText(page, shown('{provider} linked.', uni))
   })
 
   it('sets the first password', async () => {
@@ -133,7 +151,7 @@ describe('a trip to an identity provider in the browser', function () {
     await actions.click(page, 'Set a password')
 
     await actions.waitForText(page, 'Password set. You’re logged out everywhere else.')
-    await page.getByLabel(shown('Current password')).waitFor()
+    await page.getByRole('textbox', { name: shown('Current password') }).waitFor()
     await answered(postJson(instance, '/api/auth/login', { username: 'eva', password }))
   })
 })

@@ -1,9 +1,6 @@
 import type { LinkedIdentity } from '@gatehouse/client'
-import { useQuery } from '../hooks.ts'
 import { formatName, isolate, t } from '../language/language.ts'
 import { formatDate, formatDateTime } from './format.ts'
-
-export const useProviders = () => useQuery('providers', (signal, client) => client.call('listProviders', { signal }))
 
 export function describeIdentity({ name, linkedAt, lastUsedAt }: LinkedIdentity): string {
   const added = formatDate(linkedAt)

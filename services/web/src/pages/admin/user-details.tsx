@@ -5,12 +5,13 @@ import { UserAvatar, UserName, UserNames } from '../../components/avatar.tsx'
 import { Card } from '../../components/card.tsx'
 import { QueryError } from '../../components/error-message.tsx'
 import { formatDateTime, formatNumber, hostOf } from '../../components/format.ts'
-import { describeIdentity, useProviders } from '../../components/identities.ts'
+import { describeIdentity } from '../../components/identities.ts'
 import { SocketList } from '../../components/socket-list.tsx'
 import { Badge, RelativeTime, Skeleton } from '../../components/status.tsx'
 import { useQuery, type Work } from '../../hooks.ts'
 import { formatName, t, translate, type Text } from '../../language/language.ts'
 import { Phrase } from '../../language/phrase.tsx'
+import { useProviders } from '../../providers.ts'
 import { AuditRow } from './audit-section.tsx'
 import { UserBadges, UserMenu } from './user-menu.tsx'
 
@@ -86,14 +87,14 @@ export function UserDetails({ id, self }: { id: string; self: User }) {
 
 /** Contract: 3, Identity providers. */
 function IdentityCard({ identities }: { identities: readonly LinkedIdentity[] }) {
-  const { data } = useProviders()
+  const { providers } = useProviders()
   return (
     <Card title={t('Identity providers')}>
       <ul className="list">
         {identities.map((identity) => (
           <li key={identity.id} className="list-row">
             <div>
-              <h3>{data?.providers.find(({ id }) => id === identity.provider)?.name ?? identity.provider}</h3>
+              <h3>{providers.find(({ id }) => id === identity.provider)?.name ?? identity.provider}</h3>
               <p className="small muted">{describeIdentity(identity)}</p>
             </div>
           </li>

@@ -2,11 +2,11 @@ import type { User } from '@gatehouse/client'
 import { Card } from '../../components/card.tsx'
 import { MutationError, SubmitButton } from '../../components/error-message.tsx'
 import { Form } from '../../components/field.tsx'
-import { useProviders } from '../../components/identities.ts'
 import { formatDateTime, hostOf } from '../../components/format.ts'
 import { useNewPassword } from '../../components/new-password.tsx'
 import { useAppContext, useClient, useStore, useToast } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
+import { useProviders } from '../../providers.ts'
 import { useOwnPassword } from './use-password.tsx'
 
 export function PasswordSection({ user }: { user: User }) {
@@ -15,7 +15,7 @@ export function PasswordSection({ user }: { user: User }) {
 
 /** Only where it could log in. Contract: 8, PASSWORDS. */
 function FirstPassword({ user }: { user: User }) {
-  if (useProviders().data?.passwords !== true) return null
+  if (useProviders().passwords !== true) return null
   return (
     <Card
       title={t('Password')}

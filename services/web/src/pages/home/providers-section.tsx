@@ -5,12 +5,13 @@ import { Button } from '../../components/button.tsx'
 import { ActionRow, Card } from '../../components/card.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
 import { MutationButton, RowError } from '../../components/error-message.tsx'
-import { describeIdentity, useProviders } from '../../components/identities.ts'
+import { describeIdentity } from '../../components/identities.ts'
 import { QueryList } from '../../components/query-list.tsx'
 import { Notice } from '../../components/status.tsx'
 import { useMutation, useQuery } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 import { leaveForProvider, type NamedProvider, useArrival, useTripState } from '../../provider-trips.ts'
+import { useProviders } from '../../providers.ts'
 import { describeTripError } from './provider-confirmation.tsx'
 import { useOwnPassword } from './use-password.tsx'
 
@@ -21,7 +22,7 @@ const linkAsker = 'link'
 /** Only where the instance or the account has one. Contract: 3, Identity providers. */
 export function ProvidersSection({ user }: { user: User }) {
   const query = useQuery(`identities ${user.id}`, (signal, client) => client.call('listLinkedIdentities', { signal }))
-  const providers = useProviders().data?.providers ?? []
+  const { providers } = useProviders()
   const start = useMutation()
   const [arrival, setArrival] = useArrival(linkAsker)
   const [linking, setLinking] = useTripState<Linking | null>('linking', null)
