@@ -10,7 +10,7 @@ import { startInstance } from './instance.ts'
 
 type Certified = new (issuer: string, configuration: object) => { callback(): RequestListener }
 /** It has no types. */
-const loadCertified = async () => (await import('oidc-provider' as string)) as { default: Certified }
+const loadCertified = async () => (await import('oidc-provider')) as { default: Certified }
 
 /** A browser: cookies, and redirects up to an address that `isEnd` knows. */
 function openBrowser() {
@@ -40,7 +40,7 @@ function openBrowser() {
 
 /** Contract: 3, Identity providers. With a certified implementation of OpenID Connect, over the whole path. */
 describe('A certified identity provider', function () {
-  this.timeout(60_000)
+  this.timeout(120_000)
   const opened = new AsyncDisposableStack()
   let origin: string
   let issuer: string

@@ -1,4 +1,4 @@
-import { AuditEntry, InstanceSettings, LinkedIdentity, SignIn, User } from '@gatehouse/domain'
+import { AuditEntry, InstanceSettings, LinkedIdentity, ProviderTicket, SignIn, User } from '@gatehouse/domain'
 import { answered, type TestIdentityProvider, type TestResponse } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { turnOn } from './authenticator.ts'
@@ -231,7 +231,8 @@ describe('Sign-in with an identity provider', () => {
       const confirmation = async (as: User) =>
         await openBrowser(identity, 'own').signIn(own, as === user ? sub : freshSub(), { purpose: 'confirm', as })
       const stale = await confirmation(user)
-      await identity.deps.orm.em.fork().execute("update provider_tickets set auth_time = now() - interval '6 minutes'")
+      const authTime = new Date(identity.clock.now() - 5 * 60_000 - 1)
+      await identity.deps.orm.em.fork().nativeUpdate(ProviderTicket, { userId: user.id }, { authTime })
       expect(refused(await link(user, freshSub(), { confirm: stale }))).to.deep.equal([403, 'fresh_sign_in_required'])
 
       const confirm = await confirmation(user)
