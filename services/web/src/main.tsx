@@ -12,10 +12,12 @@ import { AppContext } from './hooks.ts'
 import { currentLanguage, loadLanguage, onLanguageChange } from './language/language.ts'
 import { giveTextsElements } from './own-texts.ts'
 import { FailureBoundary } from './pages/failed-page.tsx'
+import { takeFragment } from './providers.ts'
 
 const root = document.getElementById('root')
 if (!root) throw new Error('index.html has no #root')
 
+takeFragment()
 giveTextsElements()
 const context: AppContext = { client: createBrowserClient(), now: () => Date.now(), random: () => Math.random() }
 const reactRoot = createRoot(root)

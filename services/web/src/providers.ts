@@ -17,14 +17,14 @@ export function useProviders() {
 /** Whether the login page shows what it has, although one provider is the only way. */
 export const logInChoice = { isWanted: false }
 
-let fragment = takeFragment()
+let fragment = ''
 
 /** Out of the address before anything else runs: it can hold a ticket. */
-function takeFragment(): string {
+export function takeFragment(): void {
   const { pathname, hash } = location
-  if (!pathname.startsWith('/sign-in')) return ''
+  if (!pathname.startsWith('/sign-in')) return
   history.replaceState(history.state, '', pathname)
-  return hash
+  fragment = hash
 }
 
 /** What stood behind the `#` of /sign-in, once. */

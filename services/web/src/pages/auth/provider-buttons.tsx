@@ -1,5 +1,5 @@
 import { safeRedirect } from '@gatehouse/client/routes'
-import { useEffect } from 'react'
+import { useEffect, useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { MutationButton, MutationError } from '../../components/error-message.tsx'
 import { Skeleton } from '../../components/status.tsx'
@@ -22,17 +22,20 @@ export function ProviderButtons({ providers, text = 'Log in with {provider}', en
   const mutation = useMutation()
   const [search] = useSearchParams()
   const redirect = safeRedirect(search.get('redirect'))
-  const go = (provider: string) =>
-    void mutation.run(() => logInByProvider(client, { redirect, ...entry, provider }, isOnlyWay))
+  const [isLeaving, setLeaving] = useState(isOnlyWay)
+  const go = async (provider: string) => {
+    await mutation.run(() => logInByProvider(client, { redirect, ...entry, provider }, isOnlyWay))
+    setLeaving(false)
+  }
   const [first] = providers
   useEffect(() => {
-    if (isOnlyWay && first) go(first.id)
+    if (isOnlyWay && first) void go(first.id)
   }, [])
-  if (isOnlyWay && !mutation.error && mutation.waitSeconds === 0) return <Skeleton rows={1} />
+  if (isLeaving) return <Skeleton rows={1} />
   return (
     <div className="stack stack--tight">
       {providers.map(({ id, name, icon }) => (
-        <MutationButton key={id} wide mutation={mutation} data-provider={id} onClick={() => go(id)}>
+        <MutationButton key={id} wide mutation={mutation} data-provider={id} onClick={() => void go(id)}>
           {icon && <img className="provider-icon" src={icon} alt="" />}
           {t(text, { provider: name })}
         </MutationButton>

@@ -112,7 +112,7 @@ function LogIn({ ticket, provider: id, redirect }: Returned) {
   useEffect(() => void finish(), [])
 
   const { error } = mutation
-  const isOver = error instanceof ApiError && (step === null || error.code === 'ticket_invalid')
+  const isOver = error instanceof ApiError && error.status < 500 && (step === null || error.code === 'ticket_invalid')
   if (isOver) return <Failed error={error} entry={entry} />
   const props: LogInStepProps = { name, mutation, finish }
   if (step?.next === 'second_factor') return <CodeStep {...props} />
@@ -159,7 +159,10 @@ function UsernameStep({ name, mutation, finish, step: { proposal, isInviteNeeded
   const displayName = useText(entry.displayName || (proposal.displayName ?? ''), mutation)
   const invite = useText(entry.invite ?? '', mutation)
   const { availability, checkAvailability } = useAvailability()
-  useEffect(() => checkAvailability.cancel, [checkAvailability])
+  useEffect(() => {
+    checkAvailability.check(username.value)
+    return checkAvailability.cancel
+  }, [checkAvailability])
   const problem = findUsernameProblem(username.value)
   const taken = availability.status === 'unavailable' ? translate(availability.reason) : null
   const refusedField = findRefusedField(mutation.error)
