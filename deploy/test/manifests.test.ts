@@ -426,12 +426,17 @@ describe('the Kubernetes base', () => {
     for (const file of kustomization.resources) expect(readText(`deploy/kubernetes/base/${file}`)).to.be.a('string')
     const generated = example.secretGenerator![0]!.files.map((file) => file.replace('secrets/', ''))
     type Reference = { name: string; key: string; optional?: boolean }
-    const referred = base
-      .filter(({ kind }) => ['Deployment', 'Job'].includes(kind))
+    type Volume = { secret?: { items: { key: string }[] } }
+    const workloads = base.filter(({ kind }) => ['Deployment', 'Job'].includes(kind))
+    const mounted = workloads
+      .flatMap(({ spec }) => (spec.template.spec.volumes ?? []) as Volume[])
+      .flatMap(({ secret }) => secret?.items.map(({ key }) => key) ?? [])
+    const referred = workloads
       .flatMap(({ spec }) => spec.template.spec.containers[0].env as { valueFrom: { secretKeyRef: Reference } }[])
       .map(({ valueFrom }) => valueFrom.secretKeyRef)
     const [own, ofOperator] = ['gatehouse', 'gatehouse-tls'].map((name) => referred.filter((one) => one.name === name))
-    expect(generated).to.have.members([...new Set(own!.map(({ key }) => key))])
+    expect(mounted).to.deep.equal(['identity_providers'])
+    expect(generated).to.have.members([...new Set(own!.map(({ key }) => key)), ...mounted])
     // Certificates of the operator's own servers, where they ask for TLS.
     expect(ofOperator!.every(({ optional }) => optional)).to.equal(true)
     expect(own!.length + ofOperator!.length).to.equal(referred.length)
