@@ -1,16 +1,13 @@
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer, type RequestListener } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eventually, freePort } from '@gatehouse/test-kit'
 import { expect } from 'chai'
+import Provider from 'oidc-provider'
 import { startInstance } from './instance.ts'
-
-type Certified = new (issuer: string, configuration: object) => { callback(): RequestListener }
-/** It has no types. */
-const loadCertified = async () => (await import('oidc-provider')) as { default: Certified }
 
 /** A browser: cookies, and redirects up to an address that `isEnd` knows. */
 function openBrowser() {
@@ -52,7 +49,6 @@ describe('A certified identity provider', function () {
     const port = await freePort()
     origin = `http://127.0.0.1:${port}`
     const api = `${origin}/api/auth/providers/own`
-    const { default: Provider } = await loadCertified()
     const provider = new Provider(issuer, {
       clients: [
         {

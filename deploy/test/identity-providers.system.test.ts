@@ -95,7 +95,7 @@ describe('Logins with identity providers on two replicas, of which one is killed
         killed = undefined
         const answering = attempt(current)
         const answer = await answering
-        return answer.status < 500 && answer
+        return answer.status < 500 ? answer : undefined
       },
       60_000,
     )
