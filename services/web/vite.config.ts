@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { defineConfig, type Plugin } from 'vite'
-import { tableOfClients } from '../../libs/client/build/table-of-clients.ts'
+import { tableOfClients } from '../../tools/browsers/table-of-clients.ts'
 import { buildTarget } from '../../tools/browsers/supported-browsers.ts'
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))

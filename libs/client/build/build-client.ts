@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { build } from 'vite'
 import ts from 'typescript'
 import { buildTarget } from '../../../tools/browsers/supported-browsers.ts'
-import { tableOfClients } from './table-of-clients.ts'
+import { tableOfClients } from '../../../tools/browsers/table-of-clients.ts'
 
 const source = resolve(import.meta.dirname, '..')
 const libraries = join(source, '..')

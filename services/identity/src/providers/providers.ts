@@ -1,9 +1,8 @@
-import { OutboundFailure } from '@gatehouse/outbound'
-import { refuse } from '@gatehouse/runtime'
+import { OutboundFailure, type Outbound } from '@gatehouse/outbound'
+import { refuse, type Clock } from '@gatehouse/runtime'
 import { explain, type FileWatch, type Provider } from '@gatehouse/service-kit'
 import type { JWTVerifyGetKey } from 'jose'
 import type { Configuration, CustomFetch, ServerMetadata } from 'openid-client'
-import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
 import { remember } from './remembered.ts'
 
@@ -16,7 +15,7 @@ const loadJose = () => import('jose')
 
 /** What providers say of themselves, through the guarded connections. Contract: 3, Identity providers. */
 export function createProviders(
-  { outbound, clock }: Pick<Deps, 'outbound' | 'clock'>,
+  { outbound, clock }: { outbound: Outbound; clock: Clock },
   file: Pick<FileWatch<readonly Provider[]>, 'current'>,
 ) {
   /** The file makes new objects when it is read again. */
@@ -110,7 +109,7 @@ export async function within<T>(work: Promise<T>, signal: AbortSignal): Promise<
 const withoutBody: readonly number[] = [204, 205, 304]
 
 /** `fetch` over the guarded connections: no redirect, 10 s, 1 MB. Contract: 7, Outbound requests. */
-function guardedFetch(outbound: Deps['outbound'], signal?: AbortSignal): CustomFetch {
+function guardedFetch(outbound: Outbound, signal?: AbortSignal): CustomFetch {
   return async (url, { method, headers, body }) => {
     const text = body === undefined || body === null ? undefined : requestText(body)
     const answer = await outbound.request({
