@@ -2,8 +2,9 @@ declare module 'oidc-provider' {
   import type { RequestListener } from 'node:http'
 
   /** An OpenID provider at `issuer`. The package has no types. */
-  export default class Provider {
+  class Provider {
     constructor(issuer: string, configuration: object)
     callback(): RequestListener
   }
+  export = Provider
 }
