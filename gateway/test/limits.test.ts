@@ -39,6 +39,12 @@ const table: [string, string, number, number][] = [
   ['POST', '/api/users/@me/federation-identity/delete', 5, 900],
   ['POST', '/api/auth/attach-proof', 5, 900],
   ['POST', '/api/users/@me/reattach', 5, 900],
+  ['GET', '/api/auth/providers', 300, 60],
+  ['POST', '/api/auth/providers/:provider/start', 30, 60],
+  ['GET', '/api/auth/providers/:provider/callback', 30, 60],
+  ['POST', '/api/auth/providers/finish', 15, 120],
+  ['DELETE', '/api/users/@me/identities/:id', 15, 120],
+  ['POST', '/api/auth/providers/:provider/back-channel-logout', 300, 60],
   ['POST', '/api/federation/peer/accept', 10, 60],
 ]
 

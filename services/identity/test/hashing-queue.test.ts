@@ -6,6 +6,7 @@ import { expect } from 'chai'
 import { turnOn } from './authenticator.ts'
 import { buildUser } from './builders.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
+import { buildTicket, linkIdentity } from './provider-builders.ts'
 import { testPassword } from './quick-hasher.ts'
 
 type Name = keyof typeof endpoints
@@ -54,6 +55,11 @@ describe('While the hashing queue is full', () => {
     beginPasskey: own({ password }),
     removePasskey: async () => ({ as: user, id: '1', body: { password } }),
     resetPassword: async () => ({ as: admin, id: user.id }),
+    finishProvider: async () => {
+      const signedIn = { userId: user.id, provider: 'login', issuer: 'https://login.example', subject: 'to link' }
+      return { as: user, body: { ticket: await buildTicket(identity, signedIn, { purpose: 'link' }), password } }
+    },
+    unlinkIdentity: async () => ({ as: user, id: (await linkIdentity(identity, user)).id, body: { password } }),
   }
 
   for (const { name, method, path } of hashing) {
