@@ -61,15 +61,23 @@ function arrivalOf({ purpose, provider }: Trip, returned: ProviderReturn): Arriv
 
 const arrivedOf = (client: Client) => (arrived?.userId === client.session.getSnapshot().user?.id ? arrived : null)
 
-/** What came back for `asker`, from when it is there until it goes. */
+/** What came back for `asker`, until it goes or drops it. */
 export function useArrival(asker: string) {
   const client = useClient()
-  const state = useState(() => {
+  const [arrival, setArrival] = useState(() => {
     const back = arrivedOf(client)
     return back?.asker === asker ? { ...back.arrival, provider: back.provider } : null
   })
-  useEffect(() => () => void (arrived?.asker === asker && (arrived = null)), [asker])
-  return state
+  const forget = () => {
+    if (arrived?.asker === asker) arrived = null
+  }
+  useEffect(() => forget, [asker])
+  const drop = () => {
+    // A new language shows the page anew.
+    forget()
+    setArrival(null)
+  }
+  return { arrival, drop }
 }
 
 /** State that a trip to a provider does not drop. No secrets: it waits in the storage of the tab. Null: usual state. */

@@ -11,11 +11,11 @@ import { type Arrival, leaveForProvider, type NamedProvider, useArrival } from '
  * refused is dropped. Contract: 3, Identity providers.
  */
 export function useProviderConfirmation(name: string, mutation: Mutation) {
-  const [arrival, setArrival] = useArrival(name)
+  const { arrival, drop } = useArrival(name)
   const { error } = mutation
   const isRefused = error instanceof ApiError && /^(ticket_refused|fresh_sign_in_required)$/.test(error.code ?? '')
   useEffect(() => {
-    if (isRefused) setArrival(null)
+    if (isRefused) drop()
   }, [isRefused])
   const field = arrival?.ticket ? (
     <p className="field__message field__message--good" role="status" tabIndex={-1} data-first-focus>
@@ -24,7 +24,7 @@ export function useProviderConfirmation(name: string, mutation: Mutation) {
   ) : (
     <ProviderChoice name={name} problem={arrival && describeTripError(arrival, arrival.provider)} />
   )
-  return { ticket: arrival?.ticket ?? null, field, reset: () => setArrival(null) }
+  return { ticket: arrival?.ticket ?? null, field, reset: drop }
 }
 
 /** Stands in the way of a submit. */

@@ -22,9 +22,9 @@ const linkAsker = 'link'
 /** Only where the instance or the account has one. Contract: 3, Identity providers. */
 export function ProvidersSection({ user }: { user: User }) {
   const query = useQuery(`identities ${user.id}`, (signal, client) => client.call('listLinkedIdentities', { signal }))
-  const { providers } = useProviders()
+  const { providers, passwords } = useProviders()
   const start = useMutation()
-  const [arrival, setArrival] = useArrival(linkAsker)
+  const { arrival, drop } = useArrival(linkAsker)
   const [linking, setLinking] = useTripState<Linking | null>('linking', null)
   const [removed, setRemoved] = useTripState<LinkedIdentity | null>('removed identity', null)
   useEffect(() => {
@@ -36,10 +36,14 @@ export function ProvidersSection({ user }: { user: User }) {
 
   const isLastWay = user.hasPassword === false && identities?.length === 1
   const link = (provider: NamedProvider) => {
-    setArrival(null)
+    drop()
     void start.run((signal, client) =>
       leaveForProvider(client, { purpose: 'link', asker: linkAsker, provider }, signal),
     )
+  }
+  const endLinking = () => {
+    drop()
+    setLinking(null)
   }
   const problem = arrival && describeTripError(arrival, arrival.provider)
   return (
@@ -49,7 +53,9 @@ export function ProvidersSection({ user }: { user: User }) {
           <li key={identity.id}>
             <ActionRow title={nameOf(identity.provider)} text={describeIdentity(identity)}>
               {isLastWay ? (
-                <span className="small muted">{t('Set a password before you remove it.')}</span>
+                <span className="small muted">
+                  {passwords ? t('Set a password before you remove it.') : t('Link another one before you remove it.')}
+                </span>
               ) : (
                 <Button
                   size="small"
@@ -83,7 +89,7 @@ export function ProvidersSection({ user }: { user: User }) {
           />
         ))}
       </div>
-      {linking && <LinkIdentityDialog {...linking} onClose={() => setLinking(null)} onDone={query.refetch} />}
+      {linking && <LinkIdentityDialog {...linking} onClose={endLinking} onDone={query.refetch} />}
       {removed && (
         <UnlinkIdentityDialog
           id={removed.id}

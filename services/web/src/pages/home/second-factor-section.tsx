@@ -30,7 +30,9 @@ export function SecondFactorSection({ user }: { user: User }) {
         <ActionRow
           title={isOn ? t('On') : t('Off')}
           text={
-            isOn ? t('Logging in requires your password and a code.') : t('Logging in requires only your password.')
+            user.hasPassword === false
+              ? t(isOn ? 'Logging in also requires a code.' : 'Logging in requires no code.')
+              : t(isOn ? 'Logging in requires your password and a code.' : 'Logging in requires only your password.')
           }
         >
           <Button
@@ -91,7 +93,11 @@ function SetUpDialog({ user, onClose }: Props) {
     <ConfirmDialog
       dialog="SetUpDialog"
       title={t('Turn on two-factor')}
-      text="You need an authenticator app on your phone or computer. After this, logging in requires your password and a code from the app."
+      text={
+        user.hasPassword === false
+          ? 'You need an authenticator app on your phone or computer. After this, logging in also requires a code from the app.'
+          : 'You need an authenticator app on your phone or computer. After this, logging in requires your password and a code from the app.'
+      }
       submit={t('Continue')}
       confirmation={password}
       act={(signal, client) => client.call('beginSecondFactor', { body: password.proof, signal })}
@@ -181,7 +187,11 @@ function TurnOffDialog({ user, onClose }: Props) {
     <ConfirmDialog
       dialog="TurnOffDialog"
       title={t('Turn off two-factor')}
-      text="After this, your password alone is enough to log in."
+      text={
+        user.hasPassword === false
+          ? 'After this, logging in requires no code.'
+          : 'After this, your password alone is enough to log in.'
+      }
       submit={t('Turn off')}
       dangerous
       confirmation={confirmation}
