@@ -21,6 +21,7 @@ const publicPages: Target[] = [
     open: (page) => actions.click(page, 'Continue'),
   },
   { name: 'new password', path: '/recover#1.x', ready: 'Confirm new password' },
+  { name: 'canceled login', path: '/sign-in#error=cancelled', ready: 'The login was canceled.' },
   { name: 'page not found', path: '/no-such-page', ready: 'Page not found' },
 ]
 

@@ -53,6 +53,7 @@ const publicPages: Target[] = [
     },
   },
   { path: '/recover#1.x', ready: say('Confirm new password') },
+  { path: '/sign-in#error=cancelled', ready: say('The login was canceled.') },
   { path: '/no-such-page', ready: say('Page not found') },
 ]
 

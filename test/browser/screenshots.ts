@@ -25,7 +25,14 @@ const people = [
   ['fatima', 'فاطمة الفهرية', 'teal'],
 ] as const
 
-const publicPaths = ['/login', '/register', '/register?invite=unknown', '/recover#1.x', '/no-such-page']
+const publicPaths = [
+  '/login',
+  '/register',
+  '/register?invite=unknown',
+  '/recover#1.x',
+  '/sign-in#error=cancelled',
+  '/no-such-page',
+]
 const accountPaths = [
   '/channels/@me',
   ...['profile', 'security', 'sessions', 'instances', 'data', 'leave'].map((part) => `/settings/${part}`),
