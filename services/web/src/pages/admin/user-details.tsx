@@ -146,7 +146,7 @@ function factsOf({ user, invitedBy, lastLoginAt, ...rest }: UserDescription): [T
   ]
   if (!user.homeInstance && !user.isDeleted) {
     facts.push(
-      ['Password', user.hasPassword === false ? t('None') : t('Set')],
+      ['Password', user.hasPassword === false ? t('Not set') : t('Set')],
       ['Two-factor authentication', rest.secondFactor ? t('On') : t('Off')],
       ['Passkeys', formatNumber(rest.passkeys)],
     )

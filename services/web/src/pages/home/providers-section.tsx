@@ -53,9 +53,9 @@ export function ProvidersSection({ user }: { user: User }) {
           <li key={identity.id}>
             <ActionRow title={nameOf(identity.provider)} text={describeIdentity(identity)}>
               {isLastWay ? (
-                <span className="small muted">
+                <p className="small muted">
                   {passwords ? t('Set a password before you remove it.') : t('Link another one before you remove it.')}
-                </span>
+                </p>
               ) : (
                 <Button
                   size="small"
