@@ -325,6 +325,7 @@ export const release030 = {
     )`,
     'create index provider_tickets_expiry on provider_tickets (expires_at)',
     'create index provider_tickets_user on provider_tickets (user_id) where user_id is not null',
+    'create index provider_tickets_identity on provider_tickets (issuer, subject)',
     `create table logout_tokens (
       issuer text not null,
       jti text not null,
