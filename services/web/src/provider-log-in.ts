@@ -38,7 +38,11 @@ export function forgetEntry(): void {
 
 /** Resolves where the browser brings this page back as it was left. */
 export async function leaveFor(url: string, isReplacing = false): Promise<void> {
-  const isBack = new Promise<void>((resolve) => addEventListener('pageshow', ({ persisted }) => persisted && resolve()))
+  const isBack = new Promise<void>((resolve) => {
+    addEventListener('pageshow', ({ persisted }) => {
+      if (persisted) resolve()
+    })
+  })
   if (isReplacing) location.replace(url)
   else location.assign(url)
   await isBack

@@ -142,7 +142,11 @@ export function LoginPage() {
         </Form>
       )}
       {passwords !== null && step === 'password' && (
-        <OtherWays providers={providers} isFirst={!passwords} isOnlyWay={isOnlyWay} />
+        <OtherWays
+          providers={providers}
+          isFirst={!passwords && (isOnlyWay || !canUsePasskeys())}
+          isOnlyWay={isOnlyWay}
+        />
       )}
       {passwords && (
         <p className="auth__alternative">

@@ -1,3 +1,4 @@
+import '../../styles/providers.css'
 import { safeRedirect } from '@gatehouse/client/routes'
 import { useEffect, useState } from 'react'
 import { useSearchParams } from 'wouter'
@@ -12,12 +13,15 @@ type Props = {
   providers: readonly Provider[]
   text?: Text
   entry?: Partial<LogInEntry>
+  /** Nothing stands before. */
+  isFirst?: boolean
   /** Goes there without a click. */
   isOnlyWay?: boolean
 }
 
 /** Contract: 3, Identity providers. */
-export function ProviderButtons({ providers, text = 'Log in with {provider}', entry, isOnlyWay = false }: Props) {
+export function ProviderButtons(props: Props) {
+  const { providers, text = 'Log in with {provider}', entry, isFirst, isOnlyWay = false } = props
   const client = useClient()
   const mutation = useMutation()
   const [search] = useSearchParams()
@@ -34,6 +38,7 @@ export function ProviderButtons({ providers, text = 'Log in with {provider}', en
   if (isLeaving) return <Skeleton rows={1} />
   return (
     <div className="stack stack--tight">
+      {!isFirst && <p className="or">{t('or')}</p>}
       {providers.map(({ id, name, icon }) => (
         <MutationButton key={id} wide mutation={mutation} data-provider={id} onClick={() => void go(id)}>
           {icon && <img className="provider-icon" src={icon} alt="" />}
