@@ -1,15 +1,12 @@
-import { createHash } from 'node:crypto'
 import type { ProviderPurpose } from '@gatehouse/contracts'
 import { LinkedIdentity, ProviderTicket, type User } from '@gatehouse/domain'
 import { randomToken, refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../deps.ts'
+import { hashSecret } from '../hashing/hash-secret.ts'
 import { policy } from '../policy.ts'
 
 type TicketDeps = Pick<OperationContext, 'databaseTime' | 'random'>
-
-/** In base64url. What is hashed has 256 random bits, so it needs no salt. */
-export const hashSecret = (secret: string): string => createHash('sha256').update(secret).digest('base64url')
 
 /** A sign-in at a provider, for two minutes, once, on any replica. Contract: 3, Identity providers. */
 export async function issueTicket(

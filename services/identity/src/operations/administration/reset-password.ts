@@ -5,7 +5,7 @@ import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
 import { requireLive } from '../../queries/load-user.ts'
 import { changeOther, enterAct, recordAccountEvent, type AdminAct } from '../change-account.ts'
-import { hashSecret } from '../credentials/recover.ts'
+import { hashSecret } from '../../hashing/hash-secret.ts'
 import { revocationTime } from '../credentials/revocation-time.ts'
 import { removeOtherWaysIn } from '../providers/ways-in.ts'
 

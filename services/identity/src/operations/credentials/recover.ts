@@ -1,10 +1,11 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import { passwordReset, snowflake, type recoverBody } from '@gatehouse/contracts'
 import { User, assertCallerCurrent } from '@gatehouse/domain'
 import { isRefusal, refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
+import { hashSecret } from '../../hashing/hash-secret.ts'
 import { actorOf, changeUser, enterAct, recordAccountEvent } from '../change-account.ts'
 import { removeOtherWaysIn } from '../providers/ways-in.ts'
 import { judgeLoginCode, type FactorDeps } from '../second-factor/judge-code.ts'
@@ -13,9 +14,6 @@ import { recordSignIn, type Sender } from './sign-ins.ts'
 
 type RecoverDeps = FactorDeps & Pick<Deps, 'hasher' | 'config'>
 type Link = { userId: string; hash: string }
-
-/** Of 256 random bits, so it needs no salt. */
-export const hashSecret = (secret: string): string => createHash('sha256').update(secret).digest('hex')
 
 /**
  * Takes the password that a person chose by a link of an admin. The link is judged before the hash is computed, and again

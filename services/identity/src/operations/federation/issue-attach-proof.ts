@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto'
 import { isHost, normalizeHost } from '@gatehouse/contracts'
 import { AttachProof } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { Deps, OperationContext } from '../../deps.ts'
+import { hashSecret } from '../../hashing/hash-secret.ts'
 import { policy } from '../../policy.ts'
 import { changeSelf, type OwnAct } from '../change-account.ts'
 
@@ -15,7 +15,7 @@ export async function issueAttachProof(
   const isOwn = targetDomain === deps.config.publicAddress.domain
   if (!isHost(targetDomain) || isOwn) throw refuse.target_domain_invalid()
   const token = deps.random.bytes(policy.attachProofBytes).toString('hex')
-  const tokenHash = createHash('sha256').update(token).digest('hex')
+  const tokenHash = hashSecret(token)
   await changeSelf(deps, caller, async (user, em) => {
     if (!user.isNative()) throw refuse.native_account_required()
     const expiresAt = new Date(deps.clock.now() + policy.attachProofMs)

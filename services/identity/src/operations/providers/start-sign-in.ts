@@ -5,7 +5,7 @@ import type { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
 import { loadClient, unavailable } from '../../providers/providers.ts'
-import { hashSecret } from '../../providers/tickets.ts'
+import { hashSecret } from '../../hashing/hash-secret.ts'
 import { loadCaller } from '../../queries/load-user.ts'
 
 export type SignInDeps = OperationContext & Pick<Deps, 'providers' | 'config'>

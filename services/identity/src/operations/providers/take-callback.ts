@@ -6,7 +6,8 @@ import type { Configuration, IDToken } from 'openid-client'
 import { policy } from '../../policy.ts'
 import { isSubject, readClaims } from '../../providers/claims.ts'
 import { isUnreachable, loadClient, within } from '../../providers/providers.ts'
-import { hashSecret, issueTicket } from '../../providers/tickets.ts'
+import { hashSecret } from '../../hashing/hash-secret.ts'
+import { issueTicket } from '../../providers/tickets.ts'
 import { callbackUrl, type SignInDeps } from './start-sign-in.ts'
 
 /** `search`: the query as it came. */
