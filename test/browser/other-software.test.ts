@@ -59,12 +59,12 @@ describe('what other software does to the pages', function () {
     expect(await page.getByText(shownText(before)).filter({ visible: true }).allInnerTexts()).to.deep.equal([])
   }
   /** As password managers do that tell the page nothing. */
-  const fillWithoutEvent = (page: Page, fields: Record<string, string>) =>
-    page.evaluate((given) => {
-      for (const [name, text] of Object.entries(given)) {
-        document.querySelector<HTMLInputElement>(`input[name=${name}]`)!.value = text
-      }
-    }, fields)
+  const fillWithoutEvent = async (page: Page, fields: Record<string, string>) => {
+    for (const [name, text] of Object.entries(fields)) {
+      const setValue = (field: HTMLInputElement, value: string) => void (field.value = value)
+      await page.locator(`input[name=${name}]`).evaluate(setValue, text)
+    }
+  }
 
   it('a password manager that fills in the login without an event logs in', async () => {
     await answered(postJson(instance, '/api/auth/register', { username: 'filled_in', password }))
@@ -97,7 +97,6 @@ describe('what other software does to the pages', function () {
 
   it('a password manager that fills in the whole registration at once without an event registers', async () => {
     const page = await openPage('/register')
-    await page.getByLabel(shown('Username'), { exact: true }).waitFor()
     await fillWithoutEvent(page, { username: 'filled_at_once', password, confirmation: password })
     await actions.click(page, 'Continue')
 
