@@ -8,6 +8,7 @@ describe('Requests of a sign-in with an identity provider at the gateway', () =>
   afterEach(() => harness[Symbol.asyncDispose]())
 
   const start = '/api/auth/providers/own/start'
+  const finish = '/api/auth/providers/finish'
   const callback = '/api/auth/providers/own/callback'
   const cookie = '__Host-gatehouse-flow=abc'
   const post = (path: string, headers: Record<string, string> = {}) =>
@@ -20,7 +21,7 @@ describe('Requests of a sign-in with an identity provider at the gateway', () =>
   it('bring their cookie to the two that read it, and to no other', async () => {
     await post(start, { cookie })
     await fetch(harness.url + callback, { headers: { cookie } })
-    await post('/api/auth/providers/finish', { cookie })
+    await post(finish, { cookie })
     await post('/api/auth/login', { cookie })
 
     expect(harness.stub.seen.map(({ headers }) => headers.cookie)).to.deep.equal([cookie, cookie, undefined, undefined])
@@ -28,13 +29,15 @@ describe('Requests of a sign-in with an identity provider at the gateway', () =>
 
   it('take a bearer token where one comes, and none of a bad one', async () => {
     const token = harness.member({ username: 'ada' })
-    expect((await post(start)).status).to.equal(200)
-    expect((await post(start, { authorization: `Bearer ${token}` })).status).to.equal(200)
-    expect((await post(start, { authorization: `Bearer ${token}x` })).status).to.equal(401)
+    for (const path of [start, finish]) {
+      expect((await post(path)).status).to.equal(200)
+      expect((await post(path, { authorization: `Bearer ${token}` })).status).to.equal(200)
+      expect((await post(path, { authorization: `Bearer ${token}x` })).status).to.equal(401)
+    }
     expect((await post('/api/auth/login', { authorization: `Bearer ${token}` })).status).to.equal(200)
 
     const callers = harness.stub.seen.map(({ headers }) => harness.callerIn(headers)?.account?.username)
-    expect(callers).to.deep.equal([undefined, 'ada', undefined])
+    expect(callers).to.deep.equal([undefined, 'ada', undefined, 'ada', undefined])
   })
 
   it('come back with any query, once: a connection that breaks off is no reason to repeat them', async () => {

@@ -436,12 +436,13 @@ describe('the states of a peer', () => {
 
   it('rotates every 1 to 365 days', async () => {
     const { id } = await build()
-    const patch = (autoRotateIntervalDays: unknown) =>
-      instance.admin('PATCH', `${admins}/${id}`, { autoRotateIntervalDays })
+    const patch = (autoRotateIntervalDays: unknown, of = id) =>
+      instance.admin('PATCH', `${admins}/${of}`, { autoRotateIntervalDays })
 
-    const answers = await Promise.all([1, 365, 0, 366, 1.5, '7', undefined].map(patch))
+    const answers = await Promise.all([1, 365, 0, 366, 1.5, '7', undefined].map((days) => patch(days)))
 
     expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 400, 400, 400, 400, 400])
+    expect((await patch(1, '7')).status).to.equal(404)
   })
 
   it('takes a new secret once, and the same one again', async () => {

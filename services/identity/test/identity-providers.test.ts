@@ -13,14 +13,16 @@ const mine = '/api/users/@me/identities'
 describe('Sign-in with an identity provider', () => {
   let own: TestIdentityProvider
   let trusted: TestIdentityProvider
+  let closed: TestIdentityProvider
   let identity: TestIdentity
   before(async () => {
     own = await startTestProvider('ada', 'eve')
     trusted = await startTestProvider('ada')
+    closed = await startTestProvider()
     identity = await startWithProviders([
       { id: 'own', name: 'Our own', of: own, icon: 'data:image/png;base64,AAAA' },
       { id: 'trusted', of: trusted, secondFactor: 'trust', registration: 'open' },
-      { id: 'closed', of: await startTestProvider(), registration: 'never' },
+      { id: 'closed', of: closed, registration: 'never' },
     ])
     await identity.deps.orm.em.fork().nativeUpdate(InstanceSettings, { id: 1 }, { firstAdminId: '1' })
   })
@@ -28,6 +30,7 @@ describe('Sign-in with an identity provider', () => {
     await identity[Symbol.asyncDispose]()
     await own.close()
     await trusted.close()
+    await closed.close()
   })
   afterEach(async () => await setGates(identity, { registrationOpen: null }))
 
@@ -94,7 +97,14 @@ describe('Sign-in with an identity provider', () => {
         ...{ proposal: { username: null, displayName: null }, gates: { registrationOpen: true } },
       },
     ])
-    expect(refused(await finish(identity, { ticket, username: 'Not a name' }))[0]).to.equal(400)
+    const bad: [code: string, fields: object][] = [
+      ['username_characters_invalid', { username: 'Not a name' }],
+      ['username_length_invalid', { username: 'a' }],
+      ['display_name_too_long', { username, displayName: 'a'.repeat(33) }],
+    ]
+    for (const [code, fields] of bad) {
+      expect((await finish(identity, { ticket, ...fields })).body['code']).to.equal(code)
+    }
 
     const { status, body } = await finish(identity, { ticket, username, displayName: 'Ada' })
 
@@ -139,6 +149,8 @@ describe('Sign-in with an identity provider', () => {
     const ticket = await ticketOf(freshSub())
     expect((await finish(identity, { ticket })).body['gates']).to.deep.equal({ registrationOpen: false })
     expect(refused(await finish(identity, { ticket, username: freshName() }))).to.deep.equal([403, 'invite_required'])
+    const invalid = await finish(identity, { ticket, username: freshName(), inviteToken: 'no invite' })
+    expect(invalid.body['code']).to.equal('invite_invalid')
     const invited = await finish(identity, { ticket, username: freshName(), inviteToken: invite.token })
     expect([invited.status, (await readInvite(identity, invite.id)).usedCount]).to.deep.equal([201, 1])
 
@@ -152,16 +164,41 @@ describe('Sign-in with an identity provider', () => {
     await answered(link(user, 'ada'))
     const app = await turnOn(identity, user)
     const ticket = await ticketOf('ada')
-    expect(refused(await finish(identity, { ticket }))).to.deep.equal([401, 'second_factor_required'])
-    expect(refused(await finish(identity, { ticket, code: '000000' }))).to.deep.equal([401, 'second_factor_wrong'])
+    const logIn = async (fields: object = {}) => refused(await finish(identity, { ticket, ...fields }))
+    expect(await logIn()).to.deep.equal([401, 'second_factor_required'])
+    expect(await logIn({ code: '000000' })).to.deep.equal([401, 'second_factor_wrong'])
 
     expect((await finish(identity, { ticket, code: app.code() })).status).to.equal(200)
 
     const linking = { purpose: 'link', as: user } as const
     const other = await openBrowser(identity, 'trusted').signIn(trusted, 'ada', linking)
     await answered(finish(identity, { ticket: other, password: testPassword }, user))
+    const again = await ticketOf('ada')
+    const codes: unknown[] = []
+    while (!codes.includes('second_factor_blocked') && codes.length < 12) {
+      codes.push((await finish(identity, { ticket: again, code: '000000' })).body['code'])
+    }
+    expect(codes).to.deep.equal([...Array<string>(9).fill('second_factor_wrong'), 'second_factor_blocked'])
+
     expect((await finish(identity, { ticket: await ticketOf('ada', trusted, 'trusted') })).status).to.equal(200)
     await identity.deps.orm.em.fork().nativeDelete(LinkedIdentity, { userId: user.id })
+  })
+
+  it('registers nobody where the provider is not for that, and is of no use where the provider is gone', async () => {
+    const sub = freshSub()
+    const ticket = await ticketOf(sub, closed, 'closed')
+    expect(refused(await finish(identity, { ticket, username: freshName() }))).to.deep.equal([
+      403,
+      'registration_by_provider_closed',
+    ])
+    const user = await buildUser(identity)
+    const linking = await openBrowser(identity, 'closed').signIn(closed, sub, { purpose: 'link', as: user })
+    await answered(finish(identity, { ticket: linking, password: testPassword }, user))
+    expect((await finish(identity, { ticket: await ticketOf(sub, closed, 'closed') })).status).to.equal(200)
+
+    const gone = await ticketOf(sub, closed, 'closed')
+    await identity.deps.orm.em.fork().nativeUpdate(ProviderTicket, { subject: sub }, { provider: 'gone' })
+    expect(refused(await finish(identity, { ticket: gone }))).to.deep.equal([404, 'provider_unknown'])
   })
 
   it('ends with the account, and with its suspension', async () => {
@@ -249,7 +286,27 @@ describe('Sign-in with an identity provider', () => {
         'providers_local_only',
       ])
       expect(refused(await browser.start({ purpose: 'link' }))).to.deep.equal([401, 'unauthorized'])
-      expect((await browser.start({ purpose: 'link', as: await buildUser(identity) })).status).to.equal(200)
+      const local = await buildUser(identity)
+      const ticket = await browser.signIn(own, freshSub(), { purpose: 'link', as: local })
+      const moved = { userId: federated.id }
+      await identity.deps.orm.em.fork().nativeUpdate(ProviderTicket, { userId: local.id }, moved)
+      expect(refused(await finish(identity, { ticket }, federated))).to.deep.equal([403, 'providers_local_only'])
+    })
+
+    it('is of accounts that are there, under a token that counts', async () => {
+      const ended = [
+        { expected: [401, 'token_revoked'], change: { passwordChangedAt: identity.clock.now() + 1_000 } },
+        { expected: [401, 'account_deleted'], change: { isDeleted: true } },
+      ]
+      for (const { expected, change } of ended) {
+        const user = await buildUser(identity)
+        const browser = openBrowser(identity, 'own')
+        const ticket = await browser.signIn(own, freshSub(), { purpose: 'link', as: user })
+        await identity.deps.orm.em.fork().nativeUpdate(User, { id: user.id }, change)
+
+        expect(refused(await finish(identity, { ticket, password: testPassword }, user))).to.deep.equal(expected)
+        expect(refused(await browser.start({ purpose: 'link', as: user }))).to.deep.equal(expected)
+      }
     })
   })
 

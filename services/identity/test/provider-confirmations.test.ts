@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { encrypt } from '@gatehouse/auth'
-import { LinkedIdentity, Passkey, SecondFactor, nextId, type User } from '@gatehouse/domain'
+import { LinkedIdentity, Passkey, ProviderTicket, SecondFactor, nextId, type User } from '@gatehouse/domain'
 import bcrypt from 'bcrypt'
 import { expect } from 'chai'
 import { contextOf } from '../src/operations/second-factor/judge-code.ts'
@@ -60,31 +60,47 @@ describe('A ticket in place of the own password', () => {
     identity.call('POST', `${self}/sessions/end`, { as, body: { ticket } })
   const readSelf = async (as: User) => (await identity.call('GET', self, { as })).body
 
-  it('confirms each act that the password confirms, once', async () => {
+  /** Each act that the password confirms, of three accounts: two have a second factor. */
+  async function buildActs() {
     const { user, linked } = await buildPasswordless(identity)
-    const keyId = await buildPasskey(identity, user)
-    const other = await buildPasswordless(identity)
-    await turnOnSecondFactor(identity, user, ['aaaaa22222', 'bbbbb33333'])
+    const [other, third] = [await buildPasswordless(identity), await buildPasswordless(identity)]
+    const [keyId, further] = [await buildPasskey(identity, user), await linkIdentity(identity, user)]
+    for (const one of [user, third.user]) await turnOnSecondFactor(identity, one, ['aaaaa22222'])
     const acts: [method: string, path: string, as: User, body: object][] = [
       ['POST', `${self}/export`, user, {}],
       ['POST', `${self}/second-factor/recovery-codes`, user, { code: 'aaaaa22222' }],
+      ['DELETE', `${self}/second-factor`, third.user, { code: 'aaaaa22222' }],
       ['POST', `${self}/passkeys/options`, user, {}],
       ['DELETE', `${self}/passkeys/${keyId}`, user, {}],
+      ['DELETE', `${self}/identities/${further.id}`, user, {}],
       ['POST', `${self}/sessions/end`, user, {}],
       ['POST', `${self}/second-factor`, other.user, {}],
       ['POST', `${self}/change-password`, user, { newPassword }],
       ['DELETE', self, other.user, { username: other.user.username }],
     ]
-    for (const [method, path, as, body] of acts) {
-      identity.clock.advance(2_000)
-      const ticket = await buildTicket(identity, as === user ? linked : other.linked)
-      const act = () => identity.call(method, path, { as, body: { ...body, ticket } })
-      const name = `${method} ${path}`
+    return acts.map(([method, path, as, body]) => ({
+      name: `${method} ${path}`,
+      as,
+      linked: [linked, other.linked, third.linked].find(({ userId }) => userId === as.id)!,
+      act: (given: object) => identity.call(method, path, { as, body: { ...body, ...given } }),
+    }))
+  }
 
-      expect((await act()).status, name).to.equal(200)
+  it('confirms each act that the password confirms, once, and confirms none unless it is fresh and their own', async () => {
+    for (const { name, as, linked, act } of await buildActs()) {
+      identity.clock.advance(2_000)
+      const authTime = new Date(identity.clock.now() - 5 * minute - 1)
+      const stale = await buildTicket(identity, linked, { authTime })
+      expect(answerOf(await act({ ticket: stale })), name).to.deep.equal(notFresh)
+      expect(answerOf(await act({ ticket: 'unknown' })), name).to.deep.equal(refused)
+      expect((await act({})).status, name).to.be.oneOf([400, 403])
+      await identity.deps.orm.em.fork().nativeDelete(ProviderTicket, { userId: as.id })
+      const ticket = await buildTicket(identity, linked)
+
+      expect((await act({ ticket })).status, name).to.equal(200)
       expect(await countTickets(identity, { userId: as.id }), name).to.equal(0)
     }
-    identity.clock.advance(2_000)
+    const { user, linked } = await buildPasswordless(identity)
     const ticket = await buildTicket(identity, linked)
     expect((await endSessions(user, ticket)).status).to.equal(200)
     expect(answerOf(await endSessions(user, ticket))).to.deep.equal(refused)

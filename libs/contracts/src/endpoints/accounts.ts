@@ -11,7 +11,8 @@ const ofLoginCode = ['second_factor_required', 'second_factor_wrong', 'second_fa
 const ofTicket = ['ticket_refused', 'fresh_sign_in_required'] as const
 const ofOwnPassword = ['password_required', 'password_incorrect', 'hashing_busy', ...ofTicket] as const
 /** Where a token counts although none is needed. */
-const ofToken = ['unauthorized', 'invalid_token', 'token_revoked', 'account_deleted'] as const
+const ofOptionalToken = ['invalid_token', 'token_revoked', 'account_deleted'] as const
+const ofToken = ['unauthorized', ...ofOptionalToken] as const
 const ofOwnCode = ['second_factor_off', 'second_factor_incorrect', 'second_factor_blocked'] as const
 
 /** Contract: 3. */
@@ -214,7 +215,7 @@ export const accountDeclarations = {
     {
       body: providers.finishProviderBody,
       refusals: [
-        ...['ticket_invalid', 'provider_unknown', 'account_suspended', ...ofLoginCode, ...ofToken],
+        ...['ticket_invalid', 'provider_unknown', 'account_suspended', ...ofLoginCode, ...ofOptionalToken],
         ...['provider_username_required', 'registration_by_provider_closed', 'username_taken'],
         ...['username_length_invalid', 'username_characters_invalid', 'display_name_too_long'],
         ...['invite_required', 'invite_invalid', 'providers_local_only', 'identity_held', 'identity_limit'],
