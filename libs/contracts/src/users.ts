@@ -63,6 +63,9 @@ export const userReply = namedObject('User', {
 })
 export type UserReply = z.infer<typeof userReply>
 
+/** `memberInvites`: how many the account may make in 30 days, while it may. Contract: 2; 4, Invites of members. */
+export const selfReply = namedObject('Self', { ...userReply.shape, memberInvites: z.int().optional() })
+
 const publicNames = ['username', ...fieldsWith({ shownTo: 'everybody' })] as const
 /** A release before lacks new fields. */
 export const publicProfile = userReply
@@ -89,6 +92,7 @@ export const registerBody = z.object({
   homeInstance: absentWhenEmpty('homeInstance', limits.hostMax),
   homeUserId: anyValue<string>(),
   inviteToken: anyValue<string>(),
+  proof: anyValue<string>(),
 })
 
 /** Spec: Registration, homeUserId. */
@@ -271,6 +275,8 @@ export const instanceInfoReply = z.object({
   directoryAvailable: z.boolean(),
   directoryEnabled: z.boolean(),
   supportCardEnabled: z.boolean(),
+  /** Only while it is on. Contract: 3, Proof of work. */
+  proofOfWork: z.literal('registration').optional(),
 })
 
 /** `version` rises within each changing transaction: a late write never restores an older state. */
