@@ -80,12 +80,16 @@ const switches = [
   'stubUpgradesNeedProof',
   'requireSecondFactorForAdmins',
 ] as const
+export const proofsOfWork = ['off', 'registration'] as const
 export const settingsReply = namedObject('InstanceSettings', {
   instanceName: z.string(),
   ...instanceProfile.shape,
   registrationOpen: z.boolean().nullable(),
   ...shapeOf(switches, () => z.boolean()),
   reservedUsernames: z.array(z.string()),
+  proofOfWork: z.enum(proofsOfWork),
+  /** That a member may make in 30 days. */
+  memberInvites: z.int(),
   // Existing clients need these fields. Contract: 5.
   discoveryEnabled: z.literal(false),
   gifEnabled: z.literal(false),
@@ -94,6 +98,7 @@ export const settingsReply = namedObject('InstanceSettings', {
   defaultAutoRotateIntervalDays: z.literal(90),
   maxUploadSizeMb: z.literal(8),
 })
+const noInvites = { error: `memberInvites must be a whole number from 0 to ${limits.memberInvitesMax}` }
 const reservedUsernames = z
   .array(z.string(), { error: `reservedUsernames must be a list of at most ${limits.reservedUsernamesMax} usernames` })
   .max(limits.reservedUsernamesMax)
@@ -112,6 +117,8 @@ export const settingsBody = z.object({
   registrationOpen: z.boolean({ error: 'registrationOpen must be true, false or null' }).nullable().optional(),
   ...shapeOf(switches, (name) => z.boolean({ error: `${name} must be true or false` }).optional()),
   reservedUsernames: reservedUsernames.optional(),
+  proofOfWork: z.enum(proofsOfWork, { error: `proofOfWork must be ${proofsOfWork.join(' or ')}` }).optional(),
+  memberInvites: z.int(noInvites).min(0, noInvites).max(limits.memberInvitesMax, noInvites).optional(),
 })
 
 /** Contract: 5. */
@@ -167,6 +174,8 @@ export const describeUserReply = socketsReply.extend({
   invitedBy: z
     .object({ inviteId: snowflake, name: z.string(), userId: snowflake.nullable(), username: z.string().nullable() })
     .nullable(),
+  /** Who came by its invites, the latest first, 100 at most. A release before lacks it. */
+  invited: z.array(z.object({ id: snowflake, username: z.string() })).optional(),
   passkeys: z.number().int(),
   /** With which it logs in, oldest first. A release before lacks it. */
   identities: z.array(linkedIdentity).optional(),

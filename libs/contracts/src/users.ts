@@ -70,6 +70,8 @@ export const selfReply = userReply
     /** While the instance sends mail: of an account at home here. Contract: 3, Mail. */
     email: emailReply.nullable().optional(),
     emailNotices: z.boolean().optional(),
+    /** How many invites it may make in 30 days, while it may. Contract: 4, Invites of members. */
+    memberInvites: z.int().optional(),
   })
   .meta({ id: 'Self' })
 export type SelfReply = z.infer<typeof selfReply>
@@ -100,6 +102,7 @@ export const registerBody = z.object({
   homeInstance: absentWhenEmpty('homeInstance', limits.hostMax),
   homeUserId: anyValue<string>(),
   inviteToken: anyValue<string>(),
+  proof: anyValue<string>(),
 })
 
 /** Spec: Registration, homeUserId. */
@@ -299,6 +302,8 @@ export const instanceInfoReply = z.object({
   supportCardEnabled: z.boolean(),
   /** Only while it sends mail. Contract: 3, Mail. */
   mail: z.literal(true).optional(),
+  /** Only while it is on. Contract: 3, Proof of work. */
+  proofOfWork: z.literal('registration').optional(),
 })
 
 /** `version` rises within each changing transaction: a late write never restores an older state. */

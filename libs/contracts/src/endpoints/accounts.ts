@@ -1,6 +1,7 @@
 import { deletionOrdersReply, fanoutBody, fanoutReply } from '../federation.ts'
 import * as identities from '../identities.ts'
 import * as passkeys from '../passkeys.ts'
+import { proofChallenge } from '../proofs.ts'
 import * as providers from '../providers.ts'
 import { attachTokenBody } from '../relay.ts'
 import { socketsReply } from '../sockets.ts'
@@ -25,7 +26,7 @@ export const accountDeclarations = {
       ...['username_required', 'password_required', 'password_too_short', 'display_name_too_long'],
       ...['home_instance_invalid', 'home_instance_is_here', 'username_taken', 'federated_account_exists'],
       ...['invite_required', 'invite_invalid', 'federated_registration_closed', 'hashing_busy'],
-      'registration_by_password_closed',
+      ...['registration_by_password_closed', 'proof_required', 'proof_refused'],
     ] as const,
   }),
   checkUsername: endpoint('Whether a username is free', ok(users.checkUsernameReply), {
@@ -35,6 +36,11 @@ export const accountDeclarations = {
   checkInvite: endpoint('Whether an invite can still be used', ok(users.checkInviteReply), {
     query: users.checkInviteQuery,
   }),
+  proofChallenge: endpoint(
+    'A challenge that a registration solves, for two minutes; 404 while the instance asks for no proof of work',
+    ok(proofChallenge),
+    { refusals: ['not_found'] },
+  ),
   login: endpoint('Log in with username and password', ok(users.credentialsReply), {
     body: users.loginBody,
     refusals: [

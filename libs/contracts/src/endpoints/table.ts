@@ -63,6 +63,7 @@ export const endpointTable = {
   register: identity('POST', '/api/auth/register', 'anyone', { requests: 10, windowSeconds: 120 }),
   checkUsername: identity('GET', '/api/auth/check-username', 'anyone', checks),
   checkInvite: { ...invite('GET', '/api/auth/check-invite', 'anyone', checks), anyQuery: true },
+  proofChallenge: identity('GET', '/api/auth/challenge', 'anyone', offers),
   login: identity('POST', '/api/auth/login', 'anyone', likeLogin),
   recover: identity('POST', '/api/auth/recover', 'anyone', likeLogin),
   requestRecovery: identity('POST', '/api/auth/recover/request', 'anyone', likeLogin),
@@ -128,6 +129,11 @@ export const endpointTable = {
   reinstateInvite: invite('POST', '/api/admin/invites/:id/reinstate', 'admin'),
   deleteInvite: invite('DELETE', '/api/admin/invites/:id', 'admin'),
   listRedemptions: invite('GET', '/api/admin/invites/:id/redemptions', 'admin'),
+
+  // Contract: 4, invites of members
+  createOwnInvite: invite('POST', '/api/invites', 'bearer', ownWrites),
+  listOwnInvites: invite('GET', '/api/invites', 'bearer'),
+  revokeOwnInvite: invite('POST', '/api/invites/:id/revoke', 'bearer', ownWrites),
 
   // Contract: 5, administration
   overview: identity('GET', '/api/admin/overview', 'admin'),

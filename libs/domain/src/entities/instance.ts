@@ -1,3 +1,4 @@
+import type { proofsOfWork } from '@gatehouse/contracts'
 import { p, type InferEntity } from '@mikro-orm/core'
 import { defineTable } from './table.ts'
 
@@ -21,6 +22,9 @@ export const InstanceSettings = defineTable('InstanceSettings', 'instance_settin
   requireSecondFactorForAdmins: p.boolean().default(false),
   /** Names, and prefixes that end in `*`. NOTE: the ORM writes the text `null` into an array column as no text. */
   reservedUsernames: p.json<string[]>().default([]),
+  proofOfWork: p.text().$type<(typeof proofsOfWork)[number]>().default('off'),
+  /** That a member may make in 30 days. */
+  memberInvites: p.integer().default(0),
   /** 0 to 1023, drawn at first boot. Spec: Instance settings. */
   workerId: p.integer(),
   /** Set once, under any concurrency. */

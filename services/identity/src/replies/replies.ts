@@ -34,6 +34,7 @@ export function instanceReply(settings: PlainSettings, { config }: Deps) {
     registrationOpen: isRegistrationOpen(settings, config),
     federatedRegistrationOpen: settings.federatedRegistrationOpen,
     instanceId: settings.instanceId,
+    ...(settings.proofOfWork !== 'off' && { proofOfWork: settings.proofOfWork }),
     ...chatFeatures,
   }
 }
@@ -70,6 +71,8 @@ export function settingsReply(settings: PlainSettings) {
     stubUpgradesNeedProof: settings.stubUpgradesNeedProof,
     requireSecondFactorForAdmins: settings.requireSecondFactorForAdmins,
     reservedUsernames: settings.reservedUsernames,
+    proofOfWork: settings.proofOfWork,
+    memberInvites: settings.memberInvites,
     ...fixedSettings,
   }
 }
