@@ -139,7 +139,8 @@ async function signInByIdentity(
   if (!isRegistered) {
     try {
       const signedIn = await api.call('register', { body: { username, ...identity, password: first }, ...options })
-      return { ...signedIn, password: first }
+      // An account of another home waits for nobody.
+      return { ...(signedIn as SignedIn), password: first }
     } catch (error) {
       const status = error instanceof ApiError ? error.status : null
       const exists = status === 409 || (status !== null && /already taken/i.test((error as ApiError).message))

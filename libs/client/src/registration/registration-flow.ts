@@ -1,6 +1,6 @@
 import { normalizeUsername } from '@gatehouse/contracts/constants'
 import type { Api, CallOptions } from '../api/api.ts'
-import type { Credentials, Registration, User } from '../api/records.ts'
+import type { Credentials, Registration, SignedIn, User } from '../api/records.ts'
 import type { KeyValueStorage } from '../platform.ts'
 import { tokenKey, type Session } from '../session/session.ts'
 
@@ -28,7 +28,7 @@ export async function completeRegistration(
     ...(avatarColor && { avatarColor }),
     ...(inviteToken && { inviteToken }),
   }
-  const { token, user } = await deps.api.call('register', { body, ...options })
+  const { token, user } = (await deps.api.call('register', { body, ...options })) as SignedIn
   deps.storage.setItem(tokenKey, token)
   const api = deps.apiWithToken(token)
   const outcome = avatar ? await saveAvatar(api, user, { avatar, crop }) : { user, avatarError: null }

@@ -31,6 +31,10 @@ export const contactMax = 200
 export const descriptionMax = 300
 export const rulesMax = 2_000
 export const reservedUsernamesMax = 500
+/** Contract: 3, Approval. */
+export const registrationReasonMax = 500
+export const decisionsAtOnce = 200
+export const denialBlockHoursMax = 720
 export const inviteNameMax = 64
 /** The end of the year 9999: PostgreSQL reads no year of five digits. */
 export const inviteExpiresAtMaxMs = 253_402_300_799_999

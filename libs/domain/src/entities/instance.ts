@@ -21,6 +21,10 @@ export const InstanceSettings = defineTable('InstanceSettings', 'instance_settin
   requireSecondFactorForAdmins: p.boolean().default(false),
   /** Names, and prefixes that end in `*`. NOTE: the ORM writes the text `null` into an array column as no text. */
   reservedUsernames: p.json<string[]>().default([]),
+  /** Of local registrations without an invite. Contract: 3, Approval. */
+  approvalRequired: p.boolean().default(false),
+  askReason: p.boolean().default(false),
+  denialBlockHours: p.integer().default(24),
   /** 0 to 1023, drawn at first boot. Spec: Instance settings. */
   workerId: p.integer(),
   /** Set once, under any concurrency. */

@@ -33,6 +33,7 @@ export function instanceReply(settings: PlainSettings, { config }: Deps) {
     version,
     registrationOpen: isRegistrationOpen(settings, config),
     federatedRegistrationOpen: settings.federatedRegistrationOpen,
+    ...approvalOf(settings),
     instanceId: settings.instanceId,
     ...chatFeatures,
   }
@@ -40,6 +41,10 @@ export function instanceReply(settings: PlainSettings, { config }: Deps) {
 
 const profileOf = (settings: PlainSettings) =>
   Object.fromEntries(instanceProfileNames.map((name) => [name, settings[name] ?? null])) as InstanceProfile
+
+/** Off, nothing of it is named. Contract: 3, Approval. */
+const approvalOf = ({ approvalRequired, askReason }: PlainSettings) =>
+  approvalRequired && { approvalRequired: true as const, ...(askReason && { askReason: true as const }) }
 
 /** Of chat servers. protocol.md 5.1. */
 const chatFeatures = {
@@ -70,6 +75,9 @@ export function settingsReply(settings: PlainSettings) {
     stubUpgradesNeedProof: settings.stubUpgradesNeedProof,
     requireSecondFactorForAdmins: settings.requireSecondFactorForAdmins,
     reservedUsernames: settings.reservedUsernames,
+    approvalRequired: settings.approvalRequired,
+    askReason: settings.askReason,
+    denialBlockHours: settings.denialBlockHours,
     ...fixedSettings,
   }
 }
