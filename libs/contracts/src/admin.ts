@@ -5,6 +5,7 @@ import { isReservation } from './constants/reserved-usernames.ts'
 import { normalizeUsername } from './constants/usernames.ts'
 import { deletionOrder } from './federation.ts'
 import { pageQuery } from './invites.ts'
+import { emailReply } from './mail.ts'
 import { linkedIdentity } from './providers.ts'
 import { socketsReply } from './sockets.ts'
 import { namedObject, optionalText, requiredText, shapeOf, snowflake, text, timestampMs } from './text.ts'
@@ -178,6 +179,8 @@ export const describeUserReply = socketsReply.extend({
   passkeys: z.number().int(),
   /** With which it logs in, oldest first. A release before lacks it. */
   identities: z.array(linkedIdentity).optional(),
+  /** While the instance sends mail. Contract: 3, Mail. */
+  email: emailReply.nullable().optional(),
   secondFactor: z.boolean(),
   lastLoginAt: timestampMs.nullable(),
   /** Peers that are told of a suspension, and asked to delete the account there. A release before lacks it. */

@@ -176,6 +176,10 @@ export const refusals = {
   proof_refused: refusal(403, 'This proof of work is wrong, has expired or has been used: solve a new challenge'),
   logout_token_invalid: refusal(400, 'invalid_request'),
   recovery_link_invalid: refusal(400, 'This link is no longer valid: ask an admin for a new one'),
+  mail_off: refusal(404, 'This instance sends no mail'),
+  email_invalid: refusal(400, 'Enter an email address such as alice@mail.example', details),
+  email_token_invalid: refusal(404, 'This link is no longer valid: ask for a new one in your settings'),
+  email_limit: refusal(429, 'Too many mails for your address: try again later', { retryAfter }),
   current_password_required: refusal(400, 'Current password is required'),
   current_password_incorrect: refusal(403, 'Incorrect password'),
   password_incorrect: refusal(403, 'Incorrect password'),
@@ -320,6 +324,7 @@ export const codesOfFaults: Readonly<Record<string, FaultCode>> = {
   homeInstance: 'home_instance_invalid',
   'targetDomain required': 'target_domain_required',
   'origin required': 'origin_required',
+  email: 'email_invalid',
   origin: 'origin_invalid',
 }
 export type FaultCode = {

@@ -24,6 +24,8 @@ export const passkeyNameMax = 64
 /** Contract: 3, Identity providers. */
 export const linkedIdentitiesMax = 10
 export const redirectMax = 1_000
+/** Contract: 3, Mail. RFC 5321, 4.5.3.1.3. */
+export const emailMaxBytes = 254
 /** Contract: 5, suspend. */
 export const suspensionReasonMax = 500
 /** Contract: 5, Settings. */

@@ -54,8 +54,24 @@ export const accountDeclarations = {
     body: users.recoverBody,
     refusals: ['password_too_short', 'recovery_link_invalid', ...ofLoginCode, 'hashing_busy'],
   }),
+  requestRecovery: endpoint('Mail a password reset link to the confirmed address of an account', users.accepted, {
+    body: users.requestRecoveryBody,
+    refusals: ['mail_off'],
+  }),
+  confirmEmail: endpoint('Confirm an email address with the token of the mail', users.done, {
+    body: users.confirmEmailBody,
+    refusals: ['email_token_invalid'],
+  }),
+  setEmail: endpoint('Set the own email address, and mail it a link that confirms it', ok(users.setEmailReply), {
+    body: users.setEmailBody,
+    refusals: ['email_invalid', 'mail_off', 'native_account_required', 'email_limit', ...ofOwnPassword],
+  }),
+  removeEmail: endpoint('Remove the own email address', users.done, {
+    body: users.ownPasswordBody,
+    refusals: ofOwnPassword,
+  }),
   getSelf: endpoint('The current user', ok(users.selfReply), { refusals: ['user_unknown'] }),
-  patchSelf: endpoint('Change the own profile', ok(users.userReply), {
+  patchSelf: endpoint('Change the own profile', ok(users.selfReply), {
     body: users.profileBody,
     refusals: [
       ...['display_name_too_long', 'bio_too_long', 'custom_status_too_long', 'accent_color_invalid'],
