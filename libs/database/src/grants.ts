@@ -39,7 +39,7 @@ export const grants: Readonly<Record<DatabaseService, Grants>> = {
       ...allow('select, insert', 'invite_redemptions'),
       audit_log: 'select, insert, update (actor_username, target_name), delete',
       ...allow(all, 'uploads', 'second_factors', 'passkeys', 'passkey_challenges'),
-      ...allow(all, 'linked_identities', 'provider_flows', 'provider_tickets', 'logout_tokens'),
+      ...allow(all, 'linked_identities', 'provider_flows', 'provider_tickets', 'used_tokens'),
       ...allow(all, 'registrations', 'blocked_networks'),
       ...allow(all, 'federation_registries', 'federation_credentials', 'attach_proofs'),
       ...allow(all, 'deletion_orders', 'upstream_deletions'),

@@ -1,3 +1,4 @@
+import type { proofsOfWork } from '@gatehouse/contracts'
 import { p, type InferEntity } from '@mikro-orm/core'
 import { defineTable } from './table.ts'
 
@@ -25,6 +26,9 @@ export const InstanceSettings = defineTable('InstanceSettings', 'instance_settin
   approvalRequired: p.boolean().default(false),
   askReason: p.boolean().default(false),
   denialBlockHours: p.integer().default(24),
+  proofOfWork: p.text().$type<(typeof proofsOfWork)[number]>().default('off'),
+  /** That a member may make in 30 days. */
+  memberInvites: p.integer().default(0),
   /** 0 to 1023, drawn at first boot. Spec: Instance settings. */
   workerId: p.integer(),
   /** Set once, under any concurrency. */

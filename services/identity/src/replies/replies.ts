@@ -35,6 +35,7 @@ export function instanceReply(settings: PlainSettings, { config }: Deps) {
     federatedRegistrationOpen: settings.federatedRegistrationOpen,
     ...approvalOf(settings),
     instanceId: settings.instanceId,
+    ...(settings.proofOfWork !== 'off' && { proofOfWork: settings.proofOfWork }),
     ...chatFeatures,
   }
 }
@@ -78,6 +79,8 @@ export function settingsReply(settings: PlainSettings) {
     approvalRequired: settings.approvalRequired,
     askReason: settings.askReason,
     denialBlockHours: settings.denialBlockHours,
+    proofOfWork: settings.proofOfWork,
+    memberInvites: settings.memberInvites,
     ...fixedSettings,
   }
 }

@@ -15,7 +15,7 @@ import { registerLocal } from '../registration/register-local.ts'
 import { judgeLoginCode, type FactorDeps } from '../second-factor/judge-code.ts'
 import type { SignInDeps } from './start-sign-in.ts'
 
-export type FinishDeps = SignInDeps & FactorDeps & Pick<Deps, 'hasher'>
+export type FinishDeps = SignInDeps & FactorDeps & Pick<Deps, 'hasher' | 'proofKeys'>
 export type Finish = z.infer<typeof finishProviderBody> & Sender
 
 /**

@@ -8,6 +8,7 @@ import { isRegistrationOpen, loadSettings, type PlainSettings } from '../../quer
 import { recordSignIn } from '../credentials/sign-ins.ts'
 import { requireLocalUsername } from './check-username.ts'
 import { insertAccount, insertUniquely, readRegistration, refuseTakenName } from './insert-account.ts'
+import { judgeProof, useProof } from './proof-of-work.ts'
 import type { NewAccount, Registered, Registration, RegistrationDeps } from './insert-account.ts'
 
 /** `claim` and `complete` run in the transaction, before and after the account is inserted. Contract: 3, Identity providers. */
@@ -31,9 +32,13 @@ export async function registerLocal(
   requireLocalUsername(username)
   const settings = await loadSettings(deps.orm.em)
   const gate = byProvider?.gate ?? 'gate'
-  const inviteToken = await checkLocalRegistrationOpen(deps, { settings, gate, inviteToken: registration.inviteToken })
+  const isProofAsked = !byProvider && settings.proofOfWork !== 'off'
+  const shown = { inviteToken: registration.inviteToken, isMoreAsked: isProofAsked }
+  const inviteToken = await checkLocalRegistrationOpen(deps, { settings, gate, ...shown })
+  const proof = isProofAsked && inviteToken === null ? await judgeProof(deps, registration.proof) : undefined
   if (isReservedUsername(username, settings.reservedUsernames)) throw refuse.username_taken()
   await refuseTakenName(deps.orm.em.fork(), username)
+  if (proof) await useProof(deps, proof)
   const account = { ...(await readRegistration(deps, registration)), username, home: null }
   const { client } = registration
   const registered = await insertUniquely(deps, async (em) => {
@@ -49,13 +54,21 @@ export async function registerLocal(
   return registered
 }
 
-/** The token of the invite to redeem, or null while the gate is open. The redemption decides. Spec: Registration 4, 7. */
+type Shown = { settings: PlainSettings; gate: ByProvider['gate']; inviteToken: unknown; isMoreAsked: boolean }
+
+/**
+ * The token of the invite to redeem, or null while the gate is open. Where more is asked than a name, an invite that is shown
+ * stands for it, and is redeemed at an open gate too: it admits no more accounts than it has uses. The redemption decides.
+ * Spec: Registration 4, 7; Contract: 3, Proof of work.
+ */
 async function checkLocalRegistrationOpen(
   { orm, clock, config }: RegistrationDeps,
-  { settings, gate, inviteToken }: { settings: PlainSettings; gate: ByProvider['gate']; inviteToken: unknown },
+  { settings, gate, inviteToken, isMoreAsked }: Shown,
 ): Promise<string | null> {
-  if (gate === 'open' || (gate === 'gate' && isRegistrationOpen(settings, config))) return null
-  if (inviteToken === undefined || inviteToken === null || inviteToken === '') throw refuse.invite_required()
+  const isOpen = gate === 'open' || (gate === 'gate' && isRegistrationOpen(settings, config))
+  const isShown = inviteToken !== undefined && inviteToken !== null && inviteToken !== ''
+  if (isOpen && !(isMoreAsked && isShown)) return null
+  if (!isShown) throw refuse.invite_required()
   if (typeof inviteToken !== 'string') throw refuse.invite_invalid()
   const found = await findInvite(orm.em.fork(), { token: inviteToken, now: clock.now() })
   if (found?.status !== 'active') throw refuse.invite_invalid()
