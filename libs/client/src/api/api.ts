@@ -204,7 +204,8 @@ function isOfInstance({ response: { ok, status, headers }, body }: Answer, name?
   if (!name) return true
   if (name === 'exportData') return headers.get('content-type') === 'application/zip'
   const field = replyFields[name]
-  return body !== null && (!field || field in body)
+  // A registration that waits for approval brings no token.
+  return body !== null && (!field || field in body || (status === 202 && 'pending' in body))
 }
 
 function readRefusal({ response: { status, headers }, body }: Answer): ApiError {
