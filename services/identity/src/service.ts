@@ -41,7 +41,7 @@ export { readConfig, type IdentityConfig } from './config.ts'
 /** The invite service relays the other events of invites. */
 const relayedEvents = [
   ...[...events.accountEvents, events.deletedPresence, events.inviteRedeemed, events.settingsChanged],
-  ...[events.passkeyAdded, events.passkeyRemoved, events.secondFactorBlocked],
+  ...[events.registrationChanged, events.passkeyAdded, events.passkeyRemoved, events.secondFactorBlocked],
 ]
 
 export async function startIdentity(

@@ -33,6 +33,7 @@ export function instanceReply(settings: PlainSettings, { config }: Deps) {
     version,
     registrationOpen: isRegistrationOpen(settings, config),
     federatedRegistrationOpen: settings.federatedRegistrationOpen,
+    ...approvalOf(settings),
     instanceId: settings.instanceId,
     ...(settings.proofOfWork !== 'off' && { proofOfWork: settings.proofOfWork }),
     ...chatFeatures,
@@ -41,6 +42,10 @@ export function instanceReply(settings: PlainSettings, { config }: Deps) {
 
 const profileOf = (settings: PlainSettings) =>
   Object.fromEntries(instanceProfileNames.map((name) => [name, settings[name] ?? null])) as InstanceProfile
+
+/** Off, nothing of it is named. Contract: 3, Approval. */
+const approvalOf = ({ approvalRequired, askReason }: PlainSettings) =>
+  approvalRequired && { approvalRequired: true as const, ...(askReason && { askReason: true as const }) }
 
 /** Of chat servers. protocol.md 5.1. */
 const chatFeatures = {
@@ -71,6 +76,9 @@ export function settingsReply(settings: PlainSettings) {
     stubUpgradesNeedProof: settings.stubUpgradesNeedProof,
     requireSecondFactorForAdmins: settings.requireSecondFactorForAdmins,
     reservedUsernames: settings.reservedUsernames,
+    approvalRequired: settings.approvalRequired,
+    askReason: settings.askReason,
+    denialBlockHours: settings.denialBlockHours,
     proofOfWork: settings.proofOfWork,
     memberInvites: settings.memberInvites,
     ...fixedSettings,

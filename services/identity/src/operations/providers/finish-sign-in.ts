@@ -69,8 +69,17 @@ async function register(deps: FinishDeps, { provider, ticket, username, ...given
   const { registration: gate } = provider
   if (gate === 'never') throw refuse.registration_by_provider_closed()
   if (!username) throw refuse.provider_username_required({ fields: await offerOf(deps, gate, ticket) })
-  const { displayName, inviteToken, address, client, requestId } = given
-  const registration = { username, displayName, inviteToken, address, client, requestId, avatarColor: undefined }
+  const { displayName, inviteToken, reason, address, client, requestId } = given
+  const registration = {
+    username,
+    displayName,
+    inviteToken,
+    reason,
+    address,
+    client,
+    requestId,
+    avatarColor: undefined,
+  }
   return await registerLocal(
     deps,
     { ...registration, homeUserId: undefined },
