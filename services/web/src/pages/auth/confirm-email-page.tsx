@@ -17,24 +17,27 @@ export function ConfirmEmailPage() {
   const [isConfirmed, setConfirmed] = useState(false)
   const { error } = mutation
   const isOver = error instanceof ApiError && error.code === 'email_token_invalid'
+  const isWaiting = token && !isConfirmed && !isOver
   const confirm = async () => {
     // Not aborted on unmount: the link counts once.
     const done = await mutation.run((_, client) => client.call('confirmEmail', { body: { token } }))
     if (done) setConfirmed(true)
   }
   return (
-    <AuthFrame title={t('Confirm your email address')}>
+    <AuthFrame
+      title={isConfirmed ? t('Email address confirmed') : t('Confirm your email address')}
+      subtitle={isWaiting && t('Then you can use it to reset your password.')}
+    >
       {!token && <Notice tone="error" text="This link is incomplete. Copy the whole link from the mail." />}
-      {isConfirmed && <Notice tone="good" text="Your email address is confirmed. You can close this page." />}
+      {isConfirmed && <Notice tone="good" text="You can close this page." />}
       {isOver && (
         <Notice
           tone="warning"
           text="This link was already used, or it has expired. If Settings doesn’t show your address as confirmed, send the link again there."
         />
       )}
-      {token && !isConfirmed && !isOver && (
+      {isWaiting && (
         <Form className="stack stack--tight" onSubmit={confirm}>
-          <p>{t('Then you can use it to reset your password.')}</p>
           <MutationError mutation={mutation} />
           <SubmitButton mutation={mutation} text="Confirm" wide />
         </Form>

@@ -21,8 +21,8 @@ export function ForgotPage() {
   }
   return (
     <AuthFrame
-      title={t('Forgot your password?')}
-      subtitle={isSent ? null : t('We’ll send you a link to set a new one.')}
+      title={isSent ? t('Check your email') : t('Forgot your password?')}
+      subtitle={!isSent && t('We’ll send you a link to set a new one.')}
     >
       {isSent ? (
         <Notice

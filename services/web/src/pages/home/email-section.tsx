@@ -78,7 +78,7 @@ function EmailRow({ email, onOpen }: RowProps) {
         </span>
       </span>
       <div className="button-row">
-        {email && !email.confirmed && (
+        {email && (!email.confirmed || email.bounced) && (
           <Button size="small" text="Send again" fullText="Send the link again" onClick={() => onOpen('send')} />
         )}
         {email ? (
@@ -123,7 +123,8 @@ function NoticesSwitch({ isOn, onChanged }: { isOn: boolean; onChanged: () => vo
 
 type Props = { email: OwnEmail | null; onClose: () => void; onDone: () => void }
 
-const tellSent = ({ email: { address } }: { email: OwnEmail }) => t('We’ve sent a link to {address}.', { address })
+const tellSent = ({ email: { address, confirmed } }: { email: OwnEmail }) =>
+  t(confirmed ? '{address} is already confirmed.' : 'We’ve sent a link to {address}.', { address })
 
 function EmailDialog({ email, ...props }: Props) {
   const { proof, field, mutation } = useOwnPassword('email-password')

@@ -38,23 +38,25 @@ export function OwnInvitesCard({ user }: { user: User }) {
         />
       }
     >
-      <p className="small muted">
-        {left === 0
-          ? t('You’ve created all your invites for now: {count} in 30 days.', { count })
-          : t('You can create {count} in 30 days.', { count })}{' '}
-        {left !== undefined && left > 0 && t('Left now: {left}.', { left })}
-      </p>
-      <div className="button-row" role="group" aria-label={t('Status')}>
-        {(['active', 'archived'] as const).map((view) => (
-          <Button
-            key={view}
-            size="small"
-            className="toggle"
-            text={views[view]}
-            aria-pressed={view === status}
-            onClick={() => setStatus(view)}
-          />
-        ))}
+      <div className="stack stack--tight">
+        <p className="small muted">
+          {left === 0
+            ? t('You’ve created all your invites for now: {count} in 30 days.', { count })
+            : t('You can create {count} in 30 days.', { count })}{' '}
+          {left !== undefined && left > 0 && t('Left now: {left}.', { left })}
+        </p>
+        <div className="button-row" role="group" aria-label={t('Status')}>
+          {(['active', 'archived'] as const).map((view) => (
+            <Button
+              key={view}
+              size="small"
+              className="toggle"
+              text={views[view]}
+              aria-pressed={view === status}
+              onClick={() => setStatus(view)}
+            />
+          ))}
+        </div>
       </div>
       <QueryList
         query={query}
