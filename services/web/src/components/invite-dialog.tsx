@@ -77,7 +77,7 @@ const isBeyondBounds = (at: number | null, now: number) => at === null || at > n
 type Props = {
   /** Null: a new one. An edit sends what was changed, so that it takes nothing else back. */
   row: Invite | null
-  /** Of a member. Contract: 4, Invites by members. */
+  /** Of a member. Contract: 4, Invites of members. */
   isOwn?: boolean
   onClose: () => void
   onDone: () => void

@@ -107,7 +107,7 @@ function IdentityCard({ identities }: { identities: readonly LinkedIdentity[] })
   )
 }
 
-/** Contract: 4, Invites by members. */
+/** Contract: 4, Invites of members. */
 function InvitedCard({ invited }: { invited: NonNullable<UserDescription['invited']> }) {
   return (
     <Card title={t('Invited')}>

@@ -13,7 +13,7 @@ import { AuthFrame } from './auth-frame.tsx'
 export function ConfirmEmailPage() {
   const { token: isLoggedIn } = useStore(useClient().session)
   const mutation = useMutation()
-  const [token] = useState(() => new URLSearchParams(location.hash.slice(1)).get('token'))
+  const [token] = useState(() => location.hash.replace(/^#(token=)?/, ''))
   const [isConfirmed, setConfirmed] = useState(false)
   const { error } = mutation
   const isOver = error instanceof ApiError && error.code === 'email_token_invalid'

@@ -112,7 +112,7 @@ function NoticesSwitch({ isOn, onChanged }: { isOn: boolean; onChanged: () => vo
     <div>
       <Switch
         label={t('Mail me about logins from new devices')}
-        hint={t('From an app or browser that you haven’t used in the last 30 days. Other notices are always sent.')}
+        hint={t('From a device or network that you haven’t used in the last 30 days. Other notices are always sent.')}
         on={isOn}
         onChange={(on) => void turn(on)}
       />
