@@ -1,5 +1,6 @@
-import type { Client } from '@gatehouse/client'
+import { ApiError, type Client } from '@gatehouse/client'
 import { useState } from 'react'
+import { t } from './language/language.ts'
 
 /** Sends a registration, with a proof of work where the instance wants one. `done`: null while none is being made. */
 export function useProof() {
@@ -12,8 +13,11 @@ export function useProof() {
     const prove = async () => {
       setDone(0)
       try {
-        const { solveProof } = await import('@gatehouse/client/proof')
-        return await solveProof(client, { signal, onProgress: setDone })
+        const { ProofImpossible, solveProof } = await import('@gatehouse/client/proof')
+        return await solveProof(client, { signal, onProgress: setDone }).catch((error: unknown) => {
+          if (!(error instanceof ProofImpossible)) throw error
+          throw new ApiError(403, t('To create an account, open this instance over https, or use an invite.'))
+        })
       } finally {
         setDone(null)
       }
