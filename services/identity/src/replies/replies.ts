@@ -3,7 +3,9 @@ import { instanceProfileNames, type InstanceProfile } from '@gatehouse/contracts
 import { sanitizeUser, type LinkedIdentity, type RevocationTime, type User } from '@gatehouse/domain'
 import { version } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
+import type { Held } from '../operations/approval/hold-registration.ts'
 import type { IssueTime } from '../operations/credentials/sign-ins.ts'
+import type { Registered } from '../operations/registration/insert-account.ts'
 import { isRegistrationOpen, type PlainSettings } from '../queries/load-settings.ts'
 
 /** A change since `issuedAt` revokes the token: the account or one of its sign-ins has that time. */
@@ -19,6 +21,17 @@ export function tokenReply({ config, tokenKey }: Deps, { user, issuedAt }: Holde
 export function credentialsReply(deps: Deps, holder: Holder) {
   return { ...tokenReply(deps, holder), user: sanitizeUser(holder.user, true) }
 }
+
+/** A receipt where an admin decides. Contract: 3, Approval. */
+export const registeredReply = (deps: Deps, registered: Registered | Held) =>
+  'pending' in registered ? registered : credentialsReply(deps, registered)
+
+export const statusOf = (registered: Registered | Held) =>
+  'pending' in registered ? 202 : registered.created ? 201 : 200
+
+/** For a counter. `known`: what becomes of an account that was there. */
+export const outcomeOf = (known: string) => (registered: Registered | Held) =>
+  'pending' in registered ? 'pending' : registered.created ? 'created' : known
 
 /** Contract: 3, Identity providers. */
 export function identityReply({ id, provider, name, linkedAt, lastUsedAt }: LinkedIdentity) {
