@@ -95,7 +95,7 @@ const laterModules = (modules: readonly Module[]): Plugin => ({
   name: 'later-modules',
   resolveDynamicImport(specifier, importer) {
     if (typeof specifier !== 'string') return null
-    const path = resolve(dirname(importer), specifier)
+    const path = resolve(dirname(importer ?? source), specifier)
     const found = modules.find(({ entry }) => join(source, entry) === path)
     return found ? { id: `./${found.file}`, external: 'absolute' } : null
   },

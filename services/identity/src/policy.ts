@@ -72,6 +72,7 @@ export const policy = {
   /** Session gateways gather for 0.5 s. Contract: 5, A user. */
   socketsCallTimeoutMs: 2_000,
   auditOfUser: 20,
+  invitedOfUser: 100,
   /** Peers have 15 s. Contract: 7, fan-out. */
   fanoutCallTimeoutMs: 20_000,
   /** Longer than the call, whose attempt it keeps for one replica. */

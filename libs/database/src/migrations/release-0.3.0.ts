@@ -382,5 +382,6 @@ export const release030 = {
     'alter table invites add column by_member boolean not null default false',
     'create index invites_creator on invites (created_by, id)',
     'drop index invites_created_by',
+    'create index invites_of_members on invites (created_by, id) where by_member',
   ],
 }
