@@ -73,13 +73,14 @@ const programForBrowser = `(async () => {
 
 const typedProgram = `
 import { canonicalUserKey, type KnownUser } from '@gatehouse/client/identity'
-import { createBrowserClient, type Endpoints, type LogInStep, type Registration, type SignedIn, type User } from '@gatehouse/client'
+import { createBrowserClient, type Endpoints, type LogInStep, type PendingRegistration, type Registration, type SignedIn, type User } from '@gatehouse/client'
 const client = createBrowserClient()
 const step: LogInStep = await client.logIn({ username: 'alice', password: 'secret' })
 if (step.next === 'second_factor') throw new Error(step.next)
 const user: User = step.user
 const registration: Registration = { username: 'alice', password: 'secret', avatarColor: 'mint' }
-const signedIn: SignedIn = await client.call('register', { body: registration })
+const signedIn: SignedIn | PendingRegistration = await client.call('register', { body: registration })
+if ('pending' in signedIn) throw new Error(signedIn.receipt)
 const status: 'online' | 'offline' = signedIn.user.status
 // @ts-expect-error -- the types are those of the contract
 void client.call('setRole', { params: { id: user.id }, body: { isAdmin: status } })
@@ -128,6 +129,7 @@ describe('The packed client', function () {
     expect(gzipBytes['routes.js']).to.be.within(300, 900)
     expect(gzipBytes['export.js']).to.be.within(300, 900)
     expect(gzipBytes['providers.js']).to.be.within(300, 1_200)
+    expect(gzipBytes['proof.js']).to.be.within(300, 2_500)
     expect(gzipBytes['react.js']).to.be.within(300, 1_000)
     for (const module of Object.keys(gzipBytes).filter((name) => name !== 'react.js')) {
       const text = await readFile(join(project, installed, module), 'utf8')

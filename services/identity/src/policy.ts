@@ -52,6 +52,12 @@ export const policy = {
   /** Since a logout token was made, by the clock of the provider. */
   logoutTokenMs: 10 * 60 * 1000,
   providerClockSkewMs: 60_000,
+  /** Contract: 3, Approval. */
+  registrationReceiptBytes: 32,
+  registrationMs: 30 * 24 * 60 * 60 * 1000,
+  denialUndoMs: 60_000,
+  registrationSweepIntervalMs: 60_000,
+  waitingCountMax: 1_000,
   /** Spec: Login 5. */
   homeCheckTimeoutMs: 10_000,
   /** Until the word of federation-fanout on a slow home arrives. */
@@ -66,6 +72,7 @@ export const policy = {
   /** Session gateways gather for 0.5 s. Contract: 5, A user. */
   socketsCallTimeoutMs: 2_000,
   auditOfUser: 20,
+  invitedOfUser: 100,
   /** Peers have 15 s. Contract: 7, fan-out. */
   fanoutCallTimeoutMs: 20_000,
   /** Longer than the call, whose attempt it keeps for one replica. */

@@ -25,12 +25,6 @@ export async function solveProof({ call }: Pick<Api, 'call'>, options: ProofOpti
   return btoa(JSON.stringify({ challenge, solution }))
 }
 
-/** Whether a registration needs a proof, or another one: `solveProof`, and send it again. */
-export function isProofAsked(error: unknown): boolean {
-  const { fields } = Object(error) as { fields?: { code?: unknown } }
-  return fields?.code === 'proof_required' || fields?.code === 'proof_refused'
-}
-
 async function solveInWorker(challenge: ProofChallenge, options: ProofOptions): Promise<Solution> {
   const { signal, onProgress } = options
   signal?.throwIfAborted()

@@ -355,8 +355,7 @@ export const release030 = {
       subject text,
       identity_name text,
       denied_at timestamptz,
-      constraint registrations_identity_unique unique (issuer, subject),
-      constraint registrations_waiting check ((user_id is null) = (username is not null))
+      constraint registrations_identity_unique unique (issuer, subject)
     )`,
     'create index registrations_waiting on registrations (id) where username is not null',
     'create index registrations_created on registrations (created_at)',
@@ -383,5 +382,6 @@ export const release030 = {
     'alter table invites add column by_member boolean not null default false',
     'create index invites_creator on invites (created_by, id)',
     'drop index invites_created_by',
+    'create index invites_of_members on invites (created_by, id) where by_member',
   ],
 }
