@@ -12,6 +12,8 @@ export type Endpoints = { [N in ClientEndpointName]: { input: EndpointInput<N>; 
 /** Times in ms. */
 export type User = EndpointReply<'getSelf'>
 export type Status = User['status']
+/** Of one's own account. */
+export type OwnEmail = NonNullable<User['email']>
 export type ReplicatedInstance = User['replicatedInstances'][number]
 
 export type Credentials = EndpointBody<'login'>

@@ -150,7 +150,11 @@ export function LoginPage() {
       )}
       {passwords && (
         <p className="auth__alternative">
-          {t('Forgot your password? Ask an admin of this instance for a reset link.')}
+          {info?.mail ? (
+            <Link href="/forgot">{t('Forgot your password?')}</Link>
+          ) : (
+            t('Forgot your password? Ask an admin of this instance for a reset link.')
+          )}
         </p>
       )}
       {(passwords !== false || isClosed) && (
