@@ -81,13 +81,10 @@ function RegistrationsLink({ current }: { current: boolean }) {
     <Link href="/admin/registrations" className="nav-link" aria-current={current ? 'page' : undefined}>
       {t('Registrations')}
       {total > 0 && (
-        <>
-          {' '}
-          <Badge tone="warning">
-            {formatNumber(total)}
-            <span className="visually-hidden"> {t('waiting')}</span>
-          </Badge>
-        </>
+        <Badge tone="warning">
+          {formatNumber(total)}
+          <span className="visually-hidden"> {t('waiting')}</span>
+        </Badge>
       )}
     </Link>
   )

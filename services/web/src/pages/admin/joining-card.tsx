@@ -98,9 +98,11 @@ function NumberForm({ name, settings, onSaved }: Props & { name: keyof typeof nu
         }}
         problem={problem}
         hint={t(hint, { max })}
-        action={<SubmitButton mutation={mutation} variant="outline" text="Save" />}
       />
       {(mutation.error || mutation.waitSeconds > 0) && <MutationError mutation={mutation} />}
+      <div className="button-row">
+        <SubmitButton mutation={mutation} variant="outline" text="Save" />
+      </div>
     </Form>
   )
 }

@@ -117,26 +117,27 @@ function Name({ registration: { id, username, displayName, provider, deniedAt },
   const field = rowFieldOf(id)
   return (
     <label className="registration__name">
-      {deniedAt === null && (
-        <input
-          type="checkbox"
-          id={field}
-          name={field}
-          aria-label={t('Select {username}', { username })}
-          aria-describedby={`${field}-reason ${field}-source`}
-          checked={isSelected}
-          tabIndex={queue.current === id ? 0 : -1}
-          onFocus={() => queue.reach(id)}
-          onClick={(event) => queue.select(id, event.shiftKey)}
-          onChange={() => undefined}
-        />
-      )}
+      <input
+        type="checkbox"
+        id={field}
+        name={field}
+        aria-label={t('Select {username}', { username })}
+        aria-describedby={`${field}-reason ${field}-source`}
+        checked={isSelected}
+        disabled={deniedAt !== null}
+        tabIndex={queue.current === id ? 0 : -1}
+        onFocus={() => queue.reach(id)}
+        onClick={(event) => queue.select(id, event.shiftKey)}
+        onChange={() => undefined}
+      />
       <span className="user-item__names">
         <UserName strong>{displayName || username}</UserName>
-        <span className="small muted">
-          <UserName>{`@${username}`}</UserName>
-          {provider !== null && ` · ${t('by {provider}', { provider })}`}
-        </span>
+        {(displayName ?? provider) && (
+          <span className="small muted">
+            <UserName>{`@${username}`}</UserName>
+            {provider !== null && ` · ${t('by {provider}', { provider })}`}
+          </span>
+        )}
       </span>
     </label>
   )
@@ -147,8 +148,9 @@ function Source({ registration: { id, network, client, createdAt } }: { registra
   return (
     <p id={`${rowFieldOf(id)}-source`} className="registration__source small muted">
       <bdi className="registration__network">{network}</bdi>
-      <span>{client ?? t('Unknown client')}</span>
-      <RelativeTime at={createdAt} />
+      <span>
+        {client ?? t('Unknown client')} · <RelativeTime at={createdAt} />
+      </span>
     </p>
   )
 }

@@ -27,9 +27,9 @@ export function RegistrationToolbar({ rows, queue, decisions, undo, onAct }: Pro
         {queue.selected.length > 0 ? (
           <>
             <span role="status">{t('{count} selected', { count })}</span>
-            <Button size="small" text="Approve selected" onClick={() => onAct('approve')} />
-            <Button size="small" variant="danger" text="Deny selected" onClick={() => onAct('deny')} />
-            <Button size="small" variant="danger" text="Deny and block network…" onClick={() => onAct('block')} />
+            <Button size="small" text="Approve" onClick={() => onAct('approve')} />
+            <Button size="small" variant="danger" text="Deny" onClick={() => onAct('deny')} />
+            <Button size="small" variant="danger" text="Deny and block" onClick={() => onAct('block')} />
             <Button size="small" variant="plain" text="Clear selection" onClick={queue.clear} />
           </>
         ) : (

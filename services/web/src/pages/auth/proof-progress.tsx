@@ -1,4 +1,4 @@
-import '../../styles/proof.css'
+import '../../styles/registering.css'
 import { t } from '../../language/language.ts'
 
 /** Quiet: most never see it. Takes its space always, so that the layout does not shift. */

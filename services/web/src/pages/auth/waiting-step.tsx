@@ -1,3 +1,4 @@
+import '../../styles/registering.css'
 import { createRegistrationWatch } from '@gatehouse/client/registration'
 import { routes } from '@gatehouse/client/routes'
 import { useEffect, useState } from 'react'
@@ -73,7 +74,7 @@ function Pending({ receipt: { username }, error }: { receipt: Receipt; error: Er
           values={{ username: <UserName strong>{username}</UserName>, name: <bdi>{name}</bdi> }}
         />
       </p>
-      <ul className="muted">
+      <ul className="registering__list muted">
         <li>
           {t('An admin reads it and decides. Until then you can’t log in, and nobody else can take your username.')}
         </li>
