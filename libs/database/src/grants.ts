@@ -40,6 +40,7 @@ export const grants: Readonly<Record<DatabaseService, Grants>> = {
       audit_log: 'select, insert, update (actor_username, target_name), delete',
       ...allow(all, 'uploads', 'second_factors', 'passkeys', 'passkey_challenges'),
       ...allow(all, 'linked_identities', 'provider_flows', 'provider_tickets', 'logout_tokens'),
+      ...allow(all, 'emails', 'mails', 'recovery_requests'),
       ...allow(all, 'federation_registries', 'federation_credentials', 'attach_proofs'),
       ...allow(all, 'deletion_orders', 'upstream_deletions'),
       ...allow('select, insert, update (id), delete', 'file_removals', 'sign_ins'),

@@ -35,6 +35,7 @@ export function instanceReply(settings: PlainSettings, { config }: Deps) {
     federatedRegistrationOpen: settings.federatedRegistrationOpen,
     instanceId: settings.instanceId,
     ...chatFeatures,
+    ...(config.mail && { mail: true as const }),
   }
 }
 

@@ -1,6 +1,6 @@
 import Router from '@koa/router'
 import { endpoints } from '@gatehouse/contracts'
-import { sanitizeUser } from '@gatehouse/domain'
+import { sanitizeUser, type PlainUser } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import { answer, callerOf, describeClient, requestIdOf, requireUser, type AppState } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
@@ -10,6 +10,7 @@ import { renewToken } from '../operations/credentials/renew-token.ts'
 import { listSignIns } from '../operations/credentials/sign-ins.ts'
 import { verifyPassword } from '../operations/credentials/verify-password.ts'
 import { deleteAccount } from '../operations/deletion/delete-account.ts'
+import { removeEmail, setEmail } from '../operations/email/own-email.ts'
 import { exportData } from '../operations/export/export-data.ts'
 import { deleteRemoteIdentities } from '../operations/federation/delete-remote-identities.ts'
 import { issueFederationCredential } from '../operations/federation/federation-credentials.ts'
@@ -20,6 +21,7 @@ import { addPasskey, beginPasskey, listPasskeys, removePasskey } from '../operat
 import { patchProfile } from '../operations/profile/patch-profile.ts'
 import { endSecondFactor, renewRecoveryCodes } from '../operations/second-factor/end.ts'
 import { beginSecondFactor, confirmSecondFactor, readSecondFactor } from '../operations/second-factor/set-up.ts'
+import { loadOwnEmail } from '../queries/load-email.ts'
 import { listOrders } from '../queries/list-orders.ts'
 import { loadUser } from '../queries/load-user.ts'
 import { tokenReply } from '../replies/replies.ts'
@@ -39,11 +41,14 @@ const by = <Input extends object>(input: Input, ctx: Context) => ({
 /** Contract: 3, users; 3, Second factor, Passkeys; 7; protocol.md 4, 5. */
 export function userRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true })
-  answer(router, endpoints.getSelf, async (_, ctx) => sanitizeUser(await loadUser(deps.orm.em, own(ctx)), true))
+  const selfReply = async (user: PlainUser) => ({ ...sanitizeUser(user, true), ...(await loadOwnEmail(deps, user)) })
+  answer(router, endpoints.getSelf, async (_, ctx) => await selfReply(await loadUser(deps.orm.em, own(ctx))))
   answer(router, endpoints.patchSelf, async (changes, ctx) => {
     if (Object.keys(ctx.state.body as object).length === 0) throw refuse.no_fields_to_update()
-    return sanitizeUser(await patchProfile(deps, by({ changes }, ctx)), true)
+    return await selfReply(await patchProfile(deps, by({ changes }, ctx)))
   })
+  answer(router, endpoints.setEmail, (input, ctx) => setEmail(deps, by(input, ctx)))
+  answer(router, endpoints.removeEmail, (input, ctx) => removeEmail(deps, by(input, ctx)))
   answer(router, endpoints.deleteSelf, (input, ctx) => deleteAccount(deps, by(input, ctx)))
   answer(router, endpoints.changePassword, async (input, ctx) => {
     return tokenReply(deps, await changePassword(deps, by(input, ctx)))
