@@ -32,7 +32,7 @@ export function renderMail({ kind, language, data, instance, origin, token }: Gi
   const footer = fill(words.reason[0])
   const label = fill(link.label)
   return {
-    subject: `${fill(subject)} – ${facts['instance']}`,
+    subject: `${facts['instance']}: ${fill(subject)}`,
     text: [...body, `${label}:\n${link.url}`, `-- \n${footer}`].join('\n\n') + '\n',
     html: htmlOf({ language, title: fill(subject), body, link: { url: link.url, label }, footer }),
   }
