@@ -7,6 +7,7 @@ import { randomToken, refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
+import { enqueueNotice } from '../../mail/outbox.ts'
 import { policy } from '../../policy.ts'
 import { loadCaller, lockLocalAdmins, lockUser, requireLive } from '../../queries/load-user.ts'
 import { actorOf, changeSelf, recordAccountEvent, type AdminAct, type OwnAct } from '../change-account.ts'
@@ -96,6 +97,7 @@ export async function deleteLockedAccount(deps: DeletionDeps, em: EntityManager,
   if (mode === 'full') await purgeSpaceContent(em, user.id)
   // Before the name goes from the audit log.
   await revokeMemberInvites(deps, em, { user, actor: actor ?? actorOf(user), requestId })
+  await enqueueNotice(em, { user, kind: 'deleted', at: deps.clock.now() })
   await deleteRelations(em, user.id)
   await leaveDirectMessages(em, user.id, mode)
   await releaseUserFiles(em, user.id)
