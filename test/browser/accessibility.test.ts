@@ -79,6 +79,7 @@ describe('accessibility of every page', function () {
     )
     await answered(postJson(instance, '/api/admin/invites', { name: 'Friends', maxUses: 3, expiresAt: null }, token))
     await instance.runSql('update instance_settings set member_invites = 5')
+    await instance.runSql('update invites set by_member = true')
     await instance.runSql(
       `insert into emails (user_id, address, key, language, notices)
        select id, 'alice@mail.example', 'alice@mail.example', 'en', true from users where username = 'alice'`,
