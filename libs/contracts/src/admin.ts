@@ -79,6 +79,7 @@ const switches = [
   'autoAcceptPeering',
   'stubUpgradesNeedProof',
   'requireSecondFactorForAdmins',
+  ...(['approvalRequired', 'askReason'] as const),
 ] as const
 export const proofsOfWork = ['off', 'registration'] as const
 export const settingsReply = namedObject('InstanceSettings', {
@@ -87,6 +88,8 @@ export const settingsReply = namedObject('InstanceSettings', {
   registrationOpen: z.boolean().nullable(),
   ...shapeOf(switches, () => z.boolean()),
   reservedUsernames: z.array(z.string()),
+  /** How long a denial with `block` lasts for the network. */
+  denialBlockHours: z.number().int(),
   proofOfWork: z.enum(proofsOfWork),
   /** That a member may make in 30 days. */
   memberInvites: z.int(),
@@ -106,6 +109,7 @@ const reservedUsernames = z
   .refine((names) => names.every(isReservation), {
     error: 'reservedUsernames: lowercase letters, numbers and underscores, with * at the end for all that begin so',
   })
+const noHours = { error: `denialBlockHours must be a whole number from 0 to ${limits.denialBlockHoursMax}` }
 export const settingsBody = z.object({
   instanceName: requiredText('instanceName', 64).optional(),
   contact: optionalText('contact', limits.contactMax, 'one').optional(),
@@ -117,6 +121,7 @@ export const settingsBody = z.object({
   registrationOpen: z.boolean({ error: 'registrationOpen must be true, false or null' }).nullable().optional(),
   ...shapeOf(switches, (name) => z.boolean({ error: `${name} must be true or false` }).optional()),
   reservedUsernames: reservedUsernames.optional(),
+  denialBlockHours: z.number(noHours).int(noHours).min(0, noHours).max(limits.denialBlockHoursMax, noHours).optional(),
   proofOfWork: z.enum(proofsOfWork, { error: `proofOfWork must be ${proofsOfWork.join(' or ')}` }).optional(),
   memberInvites: z.int(noInvites).min(0, noInvites).max(limits.memberInvitesMax, noInvites).optional(),
 })
@@ -154,6 +159,8 @@ export const overviewReply = namedObject('Overview', {
   /** Accounts with an open socket. */
   online: z.int(),
   waitingApprovals: z.int(),
+  /** Contract: 3, Approval. */
+  pendingRegistrations: z.int(),
   peersInTrouble: z.int(),
   ordersOverdue: z.int(),
   /** Of this instance, a day (UTC) each, the oldest first. */

@@ -152,6 +152,14 @@ export const inviteReinstated = event('InviteReinstated', 'event.invite.reinstat
 })
 export const inviteDeleted = event('InviteDeleted', 'event.invite.deleted.v1', { ...ofInvite, actor })
 
+/** Its name is no event's: a denied one leaves nothing. Contract: 3, Approval. */
+export const registrationChanged = event('RegistrationChanged', 'event.registration.changed.v1', {
+  registrationId: snowflake,
+  at: timestampMs,
+  actor,
+  change: z.enum(['requested', 'approved', 'denied', 'restored']),
+})
+
 /** Contract: 5. */
 export const settingsChanged = event('SettingsChanged', 'event.instance.settings-changed.v1', {
   at: timestampMs,
@@ -180,4 +188,10 @@ export const inviteEvents = [
   ...[inviteCreated, inviteRedeemed, inviteChanged, inviteRevoked, inviteReinstated, inviteDeleted],
 ] as const
 
-export const durableEvents = [...accountEvents, ...inviteEvents, settingsChanged, peerChanged] as const
+export const durableEvents = [
+  ...accountEvents,
+  ...inviteEvents,
+  registrationChanged,
+  settingsChanged,
+  peerChanged,
+] as const

@@ -168,6 +168,12 @@ export const refusals = {
   ),
   last_sign_in_method: refusal(409, 'This is your only way to log in: set a password or add another one first'),
   registration_by_provider_closed: refusal(403, 'No account can be created with this identity provider'),
+  reason_required: refusal(400, 'A reason is required'),
+  reason_too_long: refusal(400, `reason must be at most ${limits.registrationReasonMax} characters`, details),
+  registration_blocked: refusal(403, 'Registrations from your network are not accepted for now'),
+  registration_pending: refusal(403, 'Your registration is waiting for approval'),
+  registration_unknown: refusal(404, 'Registration not found'),
+  registration_decided: refusal(409, 'This registration has already been decided'),
   registration_by_password_closed: refusal(403, 'Accounts are created with an identity provider here'),
   proof_required: refusal(
     403,

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import * as limits from './constants/limits.ts'
 import { avatarColors, fieldsWith, profileFieldNames, profileFields } from './constants/profile-fields.ts'
+import { registrationReason } from './registrations.ts'
 import { emailAddress, emailReply, mailLanguages } from './mail.ts'
 import { anyText, newPassword, optionalText, passwordAttempt, text, trimmedText } from './text.ts'
 import { namedObject, shapeOf, snowflake, timestampMs } from './text.ts'
@@ -102,6 +103,7 @@ export const registerBody = z.object({
   homeInstance: absentWhenEmpty('homeInstance', limits.hostMax),
   homeUserId: anyValue<string>(),
   inviteToken: anyValue<string>(),
+  reason: registrationReason,
   proof: anyValue<string>(),
 })
 
@@ -295,6 +297,9 @@ export const instanceInfoReply = z.object({
   version: z.string(),
   registrationOpen: z.boolean(),
   federatedRegistrationOpen: z.boolean(),
+  /** Only while they are on. Contract: 3, Approval. */
+  approvalRequired: z.literal(true).optional(),
+  askReason: z.literal(true).optional(),
   instanceId: z.string(),
   directoryConfigured: z.boolean(),
   directoryAvailable: z.boolean(),

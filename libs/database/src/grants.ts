@@ -31,7 +31,10 @@ const all = 'select, insert, update, delete'
 export const grants: Readonly<Record<DatabaseService, Grants>> = {
   identity: {
     ...newIds,
-    outbox: ['event.user.', 'event.invite.redeemed.', 'event.invite.revoked.', 'event.instance.settings-changed.'],
+    outbox: [
+      ...['event.user.', 'event.invite.redeemed.', 'event.invite.revoked.', 'event.registration.'],
+      'event.instance.settings-changed.',
+    ],
     tables: {
       ...outbox,
       ...allow('select, insert, update', 'users', 'account_versions', 'federation_limits'),
@@ -40,6 +43,7 @@ export const grants: Readonly<Record<DatabaseService, Grants>> = {
       audit_log: 'select, insert, update (actor_username, target_name), delete',
       ...allow(all, 'uploads', 'second_factors', 'passkeys', 'passkey_challenges'),
       ...allow(all, 'linked_identities', 'provider_flows', 'provider_tickets', 'used_tokens'),
+      ...allow(all, 'registrations', 'blocked_networks'),
       ...allow(all, 'federation_registries', 'federation_credentials', 'attach_proofs'),
       ...allow(all, 'deletion_orders', 'upstream_deletions'),
       ...allow('select, insert, update (id), delete', 'file_removals', 'sign_ins'),

@@ -52,6 +52,12 @@ export const policy = {
   /** Since a logout token was made, by the clock of the provider. */
   logoutTokenMs: 10 * 60 * 1000,
   providerClockSkewMs: 60_000,
+  /** Contract: 3, Approval. */
+  registrationReceiptBytes: 32,
+  registrationMs: 30 * 24 * 60 * 60 * 1000,
+  denialUndoMs: 60_000,
+  registrationSweepIntervalMs: 60_000,
+  waitingCountMax: 1_000,
   /** Spec: Login 5. */
   homeCheckTimeoutMs: 10_000,
   /** Until the word of federation-fanout on a slow home arrives. */

@@ -17,6 +17,7 @@ describe('Limits', () => {
       'POST /api/auth/register: 10 in 120 s',
       'GET /api/auth/check-username: 30 in 60 s',
       'GET /api/auth/check-invite: 30 in 60 s',
+      'POST /api/auth/registration: 30 in 60 s',
       'GET /api/auth/challenge: 300 in 60 s',
       'POST /api/auth/login: 15 in 120 s',
       'POST /api/auth/recover: 15 in 120 s',

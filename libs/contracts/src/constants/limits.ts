@@ -33,6 +33,10 @@ export const contactMax = 200
 export const descriptionMax = 300
 export const rulesMax = 2_000
 export const reservedUsernamesMax = 500
+/** Contract: 3, Approval. */
+export const registrationReasonMax = 500
+export const decisionsAtOnce = 200
+export const denialBlockHoursMax = 720
 export const inviteNameMax = 64
 /** Contract: 4, Invites of members. */
 export const memberInvitesMax = 1_000

@@ -334,6 +334,40 @@ export const release030 = {
     )`,
     'create index logout_tokens_expiry on logout_tokens (expires_at)',
   ],
+  /** Contract: 3, Approval. */
+  Migration20261211Registrations: [
+    `alter table instance_settings add column approval_required boolean not null default false,
+      add column ask_reason boolean not null default false, add column denial_block_hours integer not null default 24`,
+    `create table registrations (
+      id bigint primary key,
+      receipt_hash text not null constraint registrations_receipt_unique unique,
+      created_at timestamptz not null,
+      user_id bigint constraint registrations_user_unique unique references users (id) on delete cascade,
+      username text constraint registrations_username_unique unique,
+      password_hash text,
+      display_name text,
+      avatar_color text,
+      reason text,
+      network text,
+      client text,
+      provider text,
+      issuer text,
+      subject text,
+      identity_name text,
+      denied_at timestamptz,
+      constraint registrations_identity_unique unique (issuer, subject)
+    )`,
+    'create index registrations_waiting on registrations (id) where username is not null',
+    'create index registrations_created on registrations (created_at)',
+    'create index registrations_denied on registrations (denied_at) where denied_at is not null',
+    `create table blocked_networks (
+      registration_id bigint primary key,
+      network text not null,
+      until timestamptz not null
+    )`,
+    'create index blocked_networks_network on blocked_networks (network, until)',
+    'create index blocked_networks_until on blocked_networks (until)',
+  ],
   /** Contract: 3, Proof of work. */
   Migration20261211ProofOfWork: [
     `alter table instance_settings add column proof_of_work text not null default 'off'`,

@@ -22,6 +22,10 @@ export const InstanceSettings = defineTable('InstanceSettings', 'instance_settin
   requireSecondFactorForAdmins: p.boolean().default(false),
   /** Names, and prefixes that end in `*`. NOTE: the ORM writes the text `null` into an array column as no text. */
   reservedUsernames: p.json<string[]>().default([]),
+  /** Of local registrations without an invite. Contract: 3, Approval. */
+  approvalRequired: p.boolean().default(false),
+  askReason: p.boolean().default(false),
+  denialBlockHours: p.integer().default(24),
   proofOfWork: p.text().$type<(typeof proofsOfWork)[number]>().default('off'),
   /** That a member may make in 30 days. */
   memberInvites: p.integer().default(0),

@@ -21,6 +21,7 @@ export const eventNames = [
   'InviteRevoked',
   'InviteReinstated',
   'InviteDeleted',
+  'RegistrationChanged',
   'SettingsChanged',
   'PeerChanged',
 ] as const

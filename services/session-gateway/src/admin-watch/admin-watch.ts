@@ -84,6 +84,7 @@ export async function subscribeAdminChanges(bus: Bus, { notify }: AdminWatch): P
     if (event.name === 'SettingsChanged') return notify({ what: 'settings' })
     if (event.name === 'PeerChanged') return notify({ what: 'peers' })
     const { payload } = event
+    if ('registrationId' in payload) return notify({ what: 'registrations', id: payload.registrationId })
     if ('inviteId' in payload) return notify({ what: 'invites', id: payload.inviteId })
     notify({ what: 'users', id: payload.userId })
   })

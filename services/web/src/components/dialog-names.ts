@@ -1,6 +1,8 @@
 /** Every dialog of the app, by the name that its `Dialog` has as `dialog`. test/browser/dialogs.test.ts opens each. */
 export const dialogNames = [
   'AddPasskeyDialog',
+  'ApproveRegistrationsDialog',
+  'BlockNetworksDialog',
   'BulkSuspendDialog',
   'BulkSuspendOutcome',
   'ConfirmStep',

@@ -32,7 +32,7 @@ export function LoginPage() {
   const { providers, passwords, ...ways } = useProviders()
   const { ended } = useStore(client.session)
   const search = useSearch()
-  const username = useText('', mutation)
+  const username = useText((history.state as { username?: string } | null)?.username, mutation)
   const password = useText('', mutation)
   const code = useText('', mutation)
   const [step, setStep] = useState<'password' | 'code'>('password')
