@@ -10,10 +10,9 @@ import { loadSettings } from '../queries/load-settings.ts'
 import { openMailer, type Failure, type Mailer } from './mailer.ts'
 import { mailContext } from './outbox.ts'
 import { renderMail } from './render.ts'
-import { resolveRecoveryRequests } from './resolve-recovery-requests.ts'
+import { resolveRecoveryRequests, type SenderDeps } from './resolve-recovery-requests.ts'
 import type { MailKind } from './texts.ts'
 
-export type SenderDeps = Pick<Deps, 'orm' | 'clock' | 'random' | 'log' | 'metrics' | 'config' | 'encryptionKey'>
 type SendingDeps = SenderDeps & { mailer: Pick<Mailer, 'send'>; mail: MailConfig }
 
 /** Any number of replicas may run it. Nothing is sent, or loaded for it, without SMTP_URL. Contract: 3, Mail. */
