@@ -11,7 +11,7 @@ export const Registration = defineEntity({
   uniques: [{ name: 'registrations_identity_unique', properties: ['issuer', 'subject'] }],
   properties: {
     id: p.bigint('string').primary().autoincrement(false),
-    /** SHA-256 in base64url. */
+    /** SHA-256 in hex. */
     receiptHash: p.text().unique('registrations_receipt_unique'),
     createdAt: p.datetime(),
     userId: p.bigint('string').nullable().unique('registrations_user_unique'),
