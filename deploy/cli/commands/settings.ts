@@ -34,6 +34,7 @@ function readValue(name: string, value: string): unknown {
   const known: Record<string, unknown> = { true: true, false: false, null: null }
   if (name === 'reservedUsernames')
     return splitReservations(value).flatMap((word) => (word === '@common' ? commonReservations : [word]))
+  if (settingsBody.shape[name as keyof typeof settingsBody.shape].safeParse(Number(value)).success) return Number(value)
   return name !== 'instanceName' && value in known ? known[value] : value
 }
 

@@ -175,8 +175,17 @@ export const refusals = {
   registration_unknown: refusal(404, 'Registration not found'),
   registration_decided: refusal(409, 'This registration has already been decided'),
   registration_by_password_closed: refusal(403, 'Accounts are created with an identity provider here'),
+  proof_required: refusal(
+    403,
+    'Proof of work is required: solve the challenge of GET /api/auth/challenge and send it as proof',
+  ),
+  proof_refused: refusal(403, 'This proof of work is wrong, has expired or has been used: solve a new challenge'),
   logout_token_invalid: refusal(400, 'invalid_request'),
   recovery_link_invalid: refusal(400, 'This link is no longer valid: ask an admin for a new one'),
+  mail_off: refusal(404, 'This instance sends no mail'),
+  email_invalid: refusal(400, 'Enter an email address such as alice@mail.example', details),
+  email_token_invalid: refusal(404, 'This link is no longer valid: ask for a new one in your settings'),
+  email_limit: refusal(429, 'Too many mails for your address: try again later', { retryAfter }),
   current_password_required: refusal(400, 'Current password is required'),
   current_password_incorrect: refusal(403, 'Incorrect password'),
   password_incorrect: refusal(403, 'Incorrect password'),
@@ -227,11 +236,14 @@ export const refusals = {
 
   invite_unknown: refusal(404, 'Invite not found'),
   expiry_past: refusal(400, 'expiresAt must be in the future'),
+  expiry_too_late: refusal(400, 'expiresAt must be at most 30 days ahead'),
   invite_revoked: refusal(409, 'This invite has been revoked'),
   invite_already_revoked: refusal(409, 'This invite has already been revoked'),
   invite_active: refusal(409, 'This invite is already active'),
   max_uses_too_low: refusal(400, 'maxUses cannot be lower than the number of uses so far'),
   invite_still_ended: refusal(400, 'The invite would still not work: raise maxUses or move expiresAt into the future'),
+  member_invites_off: refusal(403, 'Members do not create invites on this instance'),
+  member_invites_spent: refusal(409, 'You have created all the invites that you may for now'),
   no_free_token: refusal(503, 'Could not create an invite token, please try again'),
 
   user_unknown: refusal(404, 'User not found'),
@@ -318,6 +330,7 @@ export const codesOfFaults: Readonly<Record<string, FaultCode>> = {
   homeInstance: 'home_instance_invalid',
   'targetDomain required': 'target_domain_required',
   'origin required': 'origin_required',
+  email: 'email_invalid',
   origin: 'origin_invalid',
 }
 export type FaultCode = {

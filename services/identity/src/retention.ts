@@ -15,7 +15,7 @@ export function startRetention({ orm, clock, log, timer, config }: RetentionDeps
   return startPeriodicTask(options, async () => {
     const now = clock.now()
     await remove('sign_ins', 'signed_in_at < ?', new Date(now - policy.signInMs))
-    for (const table of ['provider_flows', 'provider_tickets', 'logout_tokens'] as const) {
+    for (const table of ['provider_flows', 'provider_tickets', 'used_tokens'] as const) {
       await remove(table, 'expires_at < ?', new Date(now))
     }
     // Ids tell the time.

@@ -20,6 +20,7 @@ import { startPasswordHasher } from './hashing/password-hasher.ts'
 import { policy } from './policy.ts'
 import { startOrders } from './operations/federation/delete-remote-identities.ts'
 import { createRemotePictures } from './operations/federation/remote-pictures.ts'
+import { createProofKeys } from './operations/registration/proof-keys.ts'
 import { createProviders } from './providers/providers.ts'
 import { startRegistrationSweep, startRetention } from './retention.ts'
 import { countOverdueDeletions, startUpstreamDeletions } from './operations/deletion/upstream-deletions.ts'
@@ -70,6 +71,7 @@ export async function startIdentity(
     providers: createProviders({ ...resources, outbound }, providersFile ?? { current: [] }),
     tokenKey: createTokenKey(config.jwtSecret, config.previousJwtSecrets),
     encryptionKey: createEncryptionKey(config.encryptionSecret, config.previousEncryptionSecrets),
+    proofKeys: createProofKeys(config.encryptionSecret, config.previousEncryptionSecrets),
     images: opening.use(startImageConverter(resources)),
     freeDiskBytes,
     exportQuota: createQuota(1, policy.exportsAtOnce),

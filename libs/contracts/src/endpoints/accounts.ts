@@ -1,6 +1,7 @@
 import { deletionOrdersReply, fanoutBody, fanoutReply } from '../federation.ts'
 import * as identities from '../identities.ts'
 import * as passkeys from '../passkeys.ts'
+import { proofChallenge } from '../proofs.ts'
 import * as providers from '../providers.ts'
 import * as registrations from '../registrations.ts'
 import { attachTokenBody } from '../relay.ts'
@@ -33,7 +34,7 @@ export const accountDeclarations = {
         ...['username_required', 'password_required', 'password_too_short', 'display_name_too_long'],
         ...['home_instance_invalid', 'home_instance_is_here', 'username_taken', 'federated_account_exists'],
         ...['invite_required', 'invite_invalid', 'federated_registration_closed', 'hashing_busy'],
-        ...['registration_by_password_closed', ...ofApproval],
+        ...['registration_by_password_closed', 'proof_required', 'proof_refused', ...ofApproval],
       ] as const,
     },
   ),
@@ -49,6 +50,11 @@ export const accountDeclarations = {
   checkInvite: endpoint('Whether an invite can still be used', ok(users.checkInviteReply), {
     query: users.checkInviteQuery,
   }),
+  proofChallenge: endpoint(
+    'A challenge that a registration solves, for two minutes; 404 while the instance asks for no proof of work',
+    ok(proofChallenge),
+    { refusals: ['not_found'] },
+  ),
   login: endpoint('Log in with username and password', ok(users.credentialsReply), {
     body: users.loginBody,
     refusals: [
@@ -62,8 +68,24 @@ export const accountDeclarations = {
     body: users.recoverBody,
     refusals: ['password_too_short', 'recovery_link_invalid', ...ofLoginCode, 'hashing_busy'],
   }),
-  getSelf: endpoint('The current user', ok(users.userReply), { refusals: ['user_unknown'] }),
-  patchSelf: endpoint('Change the own profile', ok(users.userReply), {
+  requestRecovery: endpoint('Mail a password reset link to the confirmed address of an account', users.accepted, {
+    body: users.requestRecoveryBody,
+    refusals: ['mail_off'],
+  }),
+  confirmEmail: endpoint('Confirm an email address with the token of the mail', users.done, {
+    body: users.confirmEmailBody,
+    refusals: ['email_token_invalid'],
+  }),
+  setEmail: endpoint('Set the own email address, and mail it a link that confirms it', ok(users.setEmailReply), {
+    body: users.setEmailBody,
+    refusals: ['email_invalid', 'mail_off', 'native_account_required', 'email_limit', ...ofOwnPassword],
+  }),
+  removeEmail: endpoint('Remove the own email address', users.done, {
+    body: users.ownPasswordBody,
+    refusals: ofOwnPassword,
+  }),
+  getSelf: endpoint('The current user', ok(users.selfReply), { refusals: ['user_unknown'] }),
+  patchSelf: endpoint('Change the own profile', ok(users.selfReply), {
     body: users.profileBody,
     refusals: [
       ...['display_name_too_long', 'bio_too_long', 'custom_status_too_long', 'accent_color_invalid'],

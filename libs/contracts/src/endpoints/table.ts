@@ -64,8 +64,13 @@ export const endpointTable = {
   checkUsername: identity('GET', '/api/auth/check-username', 'anyone', checks),
   checkInvite: { ...invite('GET', '/api/auth/check-invite', 'anyone', checks), anyQuery: true },
   readRegistration: identity('POST', '/api/auth/registration', 'anyone', checks),
+  proofChallenge: identity('GET', '/api/auth/challenge', 'anyone', offers),
   login: identity('POST', '/api/auth/login', 'anyone', likeLogin),
   recover: identity('POST', '/api/auth/recover', 'anyone', likeLogin),
+  requestRecovery: identity('POST', '/api/auth/recover/request', 'anyone', likeLogin),
+  confirmEmail: identity('POST', '/api/auth/email/confirm', 'anyone', checks),
+  setEmail: identity('PUT', '/api/users/@me/email', 'bearer', likeLogin),
+  removeEmail: identity('DELETE', '/api/users/@me/email', 'bearer', likeLogin),
   getSelf: identity('GET', '/api/users/@me', 'bearer'),
   patchSelf: identity('PATCH', '/api/users/@me', 'bearer', ownWrites),
   getUser: identity('GET', '/api/users/:id', 'bearer'),
@@ -125,6 +130,11 @@ export const endpointTable = {
   reinstateInvite: invite('POST', '/api/admin/invites/:id/reinstate', 'admin'),
   deleteInvite: invite('DELETE', '/api/admin/invites/:id', 'admin'),
   listRedemptions: invite('GET', '/api/admin/invites/:id/redemptions', 'admin'),
+
+  // Contract: 4, invites of members
+  createOwnInvite: invite('POST', '/api/invites', 'bearer', ownWrites),
+  listOwnInvites: invite('GET', '/api/invites', 'bearer'),
+  revokeOwnInvite: invite('POST', '/api/invites/:id/revoke', 'bearer', ownWrites),
 
   // Contract: 5, administration
   overview: identity('GET', '/api/admin/overview', 'admin'),

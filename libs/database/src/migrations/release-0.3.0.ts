@@ -368,4 +368,20 @@ export const release030 = {
     'create index blocked_networks_network on blocked_networks (network, until)',
     'create index blocked_networks_until on blocked_networks (until)',
   ],
+  /** Contract: 3, Proof of work. */
+  Migration20261211ProofOfWork: [
+    `alter table instance_settings add column proof_of_work text not null default 'off'`,
+    'alter table logout_tokens rename to used_tokens',
+    'alter table used_tokens rename column jti to token',
+    'alter index logout_tokens_pkey rename to used_tokens_pkey',
+    'alter index logout_tokens_expiry rename to used_tokens_expiry',
+  ],
+  /** Contract: 4, Invites of members. */
+  Migration20261212MemberInvites: [
+    'alter table instance_settings add column member_invites integer not null default 0',
+    'alter table invites add column by_member boolean not null default false',
+    'create index invites_creator on invites (created_by, id)',
+    'drop index invites_created_by',
+    'create index invites_of_members on invites (created_by, id) where by_member',
+  ],
 }

@@ -7,6 +7,7 @@ import { logIn, type LoggedIn } from '../operations/credentials/log-in.ts'
 import { recover } from '../operations/credentials/recover.ts'
 import { logInByPasskey, offerPasskeyLogin } from '../operations/passkeys/log-in-by-passkey.ts'
 import { checkUsername } from '../operations/registration/check-username.ts'
+import { offerChallenge } from '../operations/registration/proof-of-work.ts'
 import { registerFederated } from '../operations/registration/register-federated.ts'
 import { registerLocal } from '../operations/registration/register-local.ts'
 import { readRegistration } from '../queries/list-registrations.ts'
@@ -40,6 +41,7 @@ export function authRoutes(deps: Deps): Router<AppState> {
   })
   answer(router, endpoints.readRegistration, ({ receipt }) => readRegistration(deps, receipt))
   answer(router, endpoints.checkUsername, ({ username }) => checkUsername(deps, username))
+  answer(router, endpoints.proofChallenge, () => offerChallenge(deps))
   answer(router, endpoints.login, (input, ctx) => replyTo(logIn(deps, sent(input, ctx))))
   answer(router, endpoints.passkeyOptions, () => offerPasskeyLogin(deps))
   answer(router, endpoints.logInByPasskey, (input, ctx) => replyTo(logInByPasskey(deps, sent(input, ctx))))

@@ -18,7 +18,7 @@ import { judgeLoginCode, type FactorDeps } from '../second-factor/judge-code.ts'
 import { identityConstraint, insertIdentity } from './insert-identity.ts'
 import type { SignInDeps } from './start-sign-in.ts'
 
-export type FinishDeps = SignInDeps & FactorDeps & Pick<Deps, 'hasher'>
+export type FinishDeps = SignInDeps & FactorDeps & Pick<Deps, 'hasher' | 'proofKeys'>
 export type Finish = z.infer<typeof finishProviderBody> & Sender
 
 /**

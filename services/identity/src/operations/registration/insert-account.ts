@@ -10,7 +10,7 @@ import { recordAccountEvent, refuseViolation } from '../change-account.ts'
 import type { IssueTime, Sender } from '../credentials/sign-ins.ts'
 import { readDemand } from '../second-factor/judge-code.ts'
 
-export type RegistrationDeps = OperationContext & Pick<Deps, 'config' | 'hasher'>
+export type RegistrationDeps = OperationContext & Pick<Deps, 'config' | 'hasher' | 'proofKeys'>
 
 /** Without a password: by an identity provider. */
 export type Registration = Omit<z.output<typeof registerBody>, 'homeInstance' | 'password'> &

@@ -12,6 +12,7 @@ import { recordSignIn } from '../credentials/sign-ins.ts'
 import type { NamedIdentity } from '../providers/insert-identity.ts'
 import { requireLocalUsername } from './check-username.ts'
 import { insertAccount, insertUniquely, readRegistration, refuseUnfreeName } from './insert-account.ts'
+import { judgeProof, useProof } from './proof-of-work.ts'
 import type { NewAccount, Registered, Registration, RegistrationDeps } from './insert-account.ts'
 
 /** `identity` is what the account gets; `claim` and `complete` run in the transaction, before and after the account is inserted. Contract: 3, Identity providers. */
@@ -37,12 +38,17 @@ export async function registerLocal(
   const settings = await loadSettings(deps.orm.em)
   const { client, address, reason } = registration
   const gate = byProvider?.gate ?? 'gate'
-  const inviteToken = await checkLocalRegistrationOpen(deps, { settings, gate, inviteToken: registration.inviteToken })
+  const isProofAsked = !byProvider && settings.proofOfWork !== 'off'
+  const isMoreAsked = isProofAsked || needsApproval(settings, gate)
+  const shown = { inviteToken: registration.inviteToken, isMoreAsked }
+  const inviteToken = await checkLocalRegistrationOpen(deps, { settings, gate, ...shown })
   const isDecided = inviteToken === null && needsApproval(settings, gate)
   const mayBeFirst = settings.firstAdminId === null
   if (isDecided && !mayBeFirst) await checkRequest(deps, { settings, address, reason })
+  const proof = isProofAsked && inviteToken === null ? await judgeProof(deps, registration.proof) : undefined
   if (isReservedUsername(username, settings.reservedUsernames)) throw refuse.username_taken()
   await refuseUnfreeName(deps, username)
+  if (proof) await useProof(deps, proof)
   const account = { ...(await readRegistration(deps, registration)), username, home: null }
   const registered = await insertUniquely(deps, async (em) => {
     await byProvider?.claim(em)
@@ -71,18 +77,21 @@ async function isFirst(deps: RegistrationDeps, em: EntityManager, username: stri
   return (await read(em, sql)).length > 0
 }
 
+type Shown = { settings: PlainSettings; gate: ByProvider['gate']; inviteToken: unknown; isMoreAsked: boolean }
+
 /**
- * The token of the invite to redeem, or null while the gate is open. The redemption decides. Where an admin decides, an
- * invite stands for the approval. Spec: Registration 4, 7; Contract: 3, Approval.
+ * The token of the invite to redeem, or null while the gate is open. Where more is asked than a name, an invite that is shown
+ * stands for it, and is redeemed at an open gate too: it admits no more accounts than it has uses. The redemption decides.
+ * Spec: Registration 4, 7; Contract: 3, Approval, Proof of work.
  */
 async function checkLocalRegistrationOpen(
   { orm, clock, config }: RegistrationDeps,
-  { settings, gate, inviteToken }: { settings: PlainSettings; gate: ByProvider['gate']; inviteToken: unknown },
+  { settings, gate, inviteToken, isMoreAsked }: Shown,
 ): Promise<string | null> {
   const isOpen = gate === 'open' || (gate === 'gate' && isRegistrationOpen(settings, config))
-  const isGiven = inviteToken !== undefined && inviteToken !== null && inviteToken !== ''
-  if (isOpen && !(isGiven && needsApproval(settings, gate))) return null
-  if (!isGiven) throw refuse.invite_required()
+  const isShown = inviteToken !== undefined && inviteToken !== null && inviteToken !== ''
+  if (isOpen && !(isMoreAsked && isShown)) return null
+  if (!isShown) throw refuse.invite_required()
   if (typeof inviteToken !== 'string') throw refuse.invite_invalid()
   const found = await findInvite(orm.em.fork(), { token: inviteToken, now: clock.now() })
   if (found?.status !== 'active') throw refuse.invite_invalid()

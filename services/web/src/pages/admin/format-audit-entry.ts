@@ -79,6 +79,8 @@ const details: Readonly<Record<string, { label: Text; values: Readonly<Record<st
   rules: { label: 'Rules', values: {} },
   accentColor: { label: 'Accent color', values: {} },
   reservedUsernames: { label: 'Reserved usernames', values: {} },
+  proofOfWork: { label: 'Proof of work', values: { off: 'off', registration: 'for registrations' } },
+  memberInvites: { label: 'Invites by members', values: {} },
   logo: { label: 'Logo', values: {} },
   registrationOpen: { label: 'New accounts', values: { true: 'open', false: 'invite only', null: 'Server default' } },
   requireSecondFactorForAdmins: { label: 'Two-factor for admins', values: { true: 'required', false: 'optional' } },
