@@ -94,7 +94,7 @@ describe('mail in the browser', function () {
     await actions.click(scanner, 'Send link')
     await actions.waitForText(scanner, 'Check your email')
     await scanner.getByRole('link', { name: shown('Try another name') }).click()
-    await actions.fillField(scanner, 'Username or email address', 'ada')
+    await actions.fillField(scanner, 'Username or email address', address)
     await actions.click(scanner, 'Send link')
     await actions.waitForText(scanner, 'Check your email')
 
