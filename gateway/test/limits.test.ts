@@ -21,6 +21,8 @@ const table: [string, string, number, number][] = [
   ['POST', '/api/auth/register', 10, 120],
   ['GET', '/api/auth/check-username', 30, 60],
   ['GET', '/api/auth/check-invite', 30, 60],
+  ['POST', '/api/auth/registration', 30, 60],
+  ['GET', '/api/auth/challenge', 300, 60],
   ['POST', '/api/auth/login', 15, 120],
   ['POST', '/api/auth/recover', 15, 120],
   ['POST', '/api/auth/recover/request', 15, 120],

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import * as limits from './constants/limits.ts'
 import { avatarColors, fieldsWith, profileFieldNames, profileFields } from './constants/profile-fields.ts'
+import { registrationReason } from './registrations.ts'
 import { emailAddress, emailReply, mailLanguages } from './mail.ts'
 import { anyText, newPassword, optionalText, passwordAttempt, text, trimmedText } from './text.ts'
 import { namedObject, shapeOf, snowflake, timestampMs } from './text.ts'
@@ -70,6 +71,8 @@ export const selfReply = userReply
     /** While the instance sends mail: of an account at home here. Contract: 3, Mail. */
     email: emailReply.nullable().optional(),
     emailNotices: z.boolean().optional(),
+    /** How many invites the account may make in 30 days, while it may. Contract: 4, Invites of members. */
+    memberInvites: z.int().optional(),
   })
   .meta({ id: 'Self' })
 export type SelfReply = z.infer<typeof selfReply>
@@ -100,6 +103,8 @@ export const registerBody = z.object({
   homeInstance: absentWhenEmpty('homeInstance', limits.hostMax),
   homeUserId: anyValue<string>(),
   inviteToken: anyValue<string>(),
+  reason: registrationReason,
+  proof: anyValue<string>(),
 })
 
 /** Spec: Registration, homeUserId. */
@@ -292,11 +297,16 @@ export const instanceInfoReply = z.object({
   version: z.string(),
   registrationOpen: z.boolean(),
   federatedRegistrationOpen: z.boolean(),
+  /** Only while they are on. Contract: 3, Approval. */
+  approvalRequired: z.literal(true).optional(),
+  askReason: z.literal(true).optional(),
   instanceId: z.string(),
   directoryConfigured: z.boolean(),
   directoryAvailable: z.boolean(),
   directoryEnabled: z.boolean(),
   supportCardEnabled: z.boolean(),
+  /** Only while it is on. Contract: 3, Proof of work. */
+  proofOfWork: z.literal('registration').optional(),
   /** Only while it sends mail. Contract: 3, Mail. */
   mail: z.literal(true).optional(),
 })

@@ -123,6 +123,10 @@ describe('a caller is judged again when the request is acted upon', () => {
       endUserSessions: undefined,
       deleteUser: undefined,
       patchSettings: { instanceName: 'changed' },
+      approveRegistration: undefined,
+      denyRegistration: {},
+      restoreRegistration: undefined,
+      decideRegistrations: { ids: [target.id], decision: 'approve' },
     })
     const changes = (user: User) =>
       Object.entries(bodies(user)).map(([name, body]) => {

@@ -17,6 +17,8 @@ describe('Limits', () => {
       'POST /api/auth/register: 10 in 120 s',
       'GET /api/auth/check-username: 30 in 60 s',
       'GET /api/auth/check-invite: 30 in 60 s',
+      'POST /api/auth/registration: 30 in 60 s',
+      'GET /api/auth/challenge: 300 in 60 s',
       'POST /api/auth/login: 15 in 120 s',
       'POST /api/auth/recover: 15 in 120 s',
       'POST /api/auth/recover/request: 15 in 120 s',
@@ -50,6 +52,8 @@ describe('Limits', () => {
       'GET /api/upstream/accounts/changes: 600 in 60 s',
       'POST /api/upstream/presence: 600 in 60 s',
       'POST /api/federation/peer/accept: 10 in 60 s',
+      'POST /api/invites: 60 in 60 s',
+      'POST /api/invites/:id/revoke: 60 in 60 s',
       'POST /api/uploads: 30 in 3600 s',
       'POST /api/users/@me/export: 2 in 86400 s',
     ])

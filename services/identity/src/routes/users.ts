@@ -1,6 +1,6 @@
 import Router from '@koa/router'
 import { endpoints } from '@gatehouse/contracts'
-import { sanitizeUser, type PlainUser } from '@gatehouse/domain'
+import { sanitizeUser } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import { answer, callerOf, describeClient, requestIdOf, requireUser, type AppState } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
@@ -21,10 +21,9 @@ import { addPasskey, beginPasskey, listPasskeys, removePasskey } from '../operat
 import { patchProfile } from '../operations/profile/patch-profile.ts'
 import { endSecondFactor, renewRecoveryCodes } from '../operations/second-factor/end.ts'
 import { beginSecondFactor, confirmSecondFactor, readSecondFactor } from '../operations/second-factor/set-up.ts'
-import { loadOwnEmail } from '../queries/load-email.ts'
 import { listOrders } from '../queries/list-orders.ts'
 import { loadUser } from '../queries/load-user.ts'
-import { tokenReply } from '../replies/replies.ts'
+import { selfReply, tokenReply } from '../replies/replies.ts'
 
 type Context = { state: AppState }
 
@@ -41,11 +40,10 @@ const by = <Input extends object>(input: Input, ctx: Context) => ({
 /** Contract: 3, users; 3, Second factor, Passkeys; 7; protocol.md 4, 5. */
 export function userRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true })
-  const selfReply = async (user: PlainUser) => ({ ...sanitizeUser(user, true), ...(await loadOwnEmail(deps, user)) })
-  answer(router, endpoints.getSelf, async (_, ctx) => await selfReply(await loadUser(deps.orm.em, own(ctx))))
+  answer(router, endpoints.getSelf, async (_, ctx) => selfReply(deps, await loadUser(deps.orm.em, own(ctx))))
   answer(router, endpoints.patchSelf, async (changes, ctx) => {
     if (Object.keys(ctx.state.body as object).length === 0) throw refuse.no_fields_to_update()
-    return await selfReply(await patchProfile(deps, by({ changes }, ctx)))
+    return selfReply(deps, await patchProfile(deps, by({ changes }, ctx)))
   })
   answer(router, endpoints.setEmail, (input, ctx) => setEmail(deps, by(input, ctx)))
   answer(router, endpoints.removeEmail, (input, ctx) => removeEmail(deps, by(input, ctx)))

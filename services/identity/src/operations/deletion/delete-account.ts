@@ -10,9 +10,10 @@ import type { Deps, OperationContext } from '../../deps.ts'
 import { enqueueNotice } from '../../mail/outbox.ts'
 import { policy } from '../../policy.ts'
 import { loadCaller, lockLocalAdmins, lockUser, requireLive } from '../../queries/load-user.ts'
-import { changeSelf, recordAccountEvent, type AdminAct, type OwnAct } from '../change-account.ts'
+import { actorOf, changeSelf, recordAccountEvent, type AdminAct, type OwnAct } from '../change-account.ts'
 import { verifyOwnPassword } from '../credentials/verify-password.ts'
 import { orderDeletions } from '../federation/delete-remote-identities.ts'
+import { revokeMemberInvites } from '../revoke-member-invites.ts'
 import { deleteRelations, leaveDirectMessages, purgeSpaceContent } from './delete-rows.ts'
 import { askBeforeDeletion, blockedBySpaces, openUpstreamDeletions } from './upstream-deletions.ts'
 import type { Blocked, OwnedSpace } from './upstream-deletions.ts'
@@ -95,6 +96,8 @@ export async function deleteLockedAccount(deps: DeletionDeps, em: EntityManager,
   const audience = await listPresentAudience(em, user.id, deletion.audience)
   if (mode === 'full') await purgeSpaceContent(em, user.id)
   await enqueueNotice(em, { user, kind: 'deleted', at: deps.clock.now() })
+  // Before the name goes from the audit log.
+  await revokeMemberInvites(deps, em, { user, actor: actor ?? actorOf(user), requestId })
   await deleteRelations(em, user.id)
   await leaveDirectMessages(em, user.id, mode)
   await releaseUserFiles(em, user.id)
