@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { LinkedIdentity, User, nextId } from '@gatehouse/domain'
@@ -36,8 +36,8 @@ describe('Of racing acts on a registration', () => {
   let identity: TestIdentity
   let other: TestIdentity
   let admin: User
+  const providersFile = join(tmpdir(), `approvals-${process.pid}.json`)
   before(async () => {
-    const providersFile = join(tmpdir(), `approvals-${process.pid}.json`)
     const provider = { id: 'login', name: 'Login', issuer, clientId: 'gatehouse', clientSecret: 'a secret' }
     const trusted = { ...provider, id: 'trusted', issuer: 'https://staff.example', registration: 'open' }
     await writeFile(providersFile, JSON.stringify({ providers: [provider, trusted] }))
@@ -48,6 +48,7 @@ describe('Of racing acts on a registration', () => {
   after(async () => {
     await other[Symbol.asyncDispose]()
     await identity[Symbol.asyncDispose]()
+    await rm(providersFile)
   })
   beforeEach(() => {
     for (const { hasher } of [identity, other]) hasher.beforeWork = async () => undefined
