@@ -256,6 +256,7 @@ describe('the command line beside an embedded instance', function () {
 
   /** Contract: 3, Approval. */
   it('lists registrations that wait, and approves, denies and restores them', async () => {
+    await asJson('settings', 'set', 'registrationOpen', 'true')
     await asJson('settings', 'set', 'approvalRequired', 'true')
     expect(await asJson('settings', 'set', 'denialBlockHours', '1')).to.deep.equal({ denialBlockHours: 1 })
     for (const username of ['human', 'robot_one', 'robot_two']) {

@@ -24,6 +24,12 @@ const rounds = 8
 const answerOf = ({ status, body }: TestResponse) => [status, body['code'] ?? null]
 const statusesOf = (answers: TestResponse[]) => answers.map(({ status }) => status).toSorted()
 
+/** On a slow machine those at the end of the line for a lock may be sent away: 503. */
+function expectOne(answers: TestResponse[], status: number): void {
+  const [first, ...others] = statusesOf(answers)
+  expect([first, others.filter((other) => other !== 409 && other !== 503)]).to.deep.equal([status, []])
+}
+
 /** Contract: 3, Approval. */
 describe('Of racing acts on a registration', () => {
   let identity: TestIdentity
@@ -60,7 +66,7 @@ describe('Of racing acts on a registration', () => {
 
     const answers = await Promise.all(Array.from({ length: 16 }, (_, n) => decide(id, 'approve', replica(n))))
 
-    expect(statusesOf(answers)).to.deep.equal([200, ...Array<number>(15).fill(409)])
+    expectOne(answers, 200)
     expect(await countHolders(identity, username)).to.deep.equal([1, 0])
   })
 
@@ -121,7 +127,7 @@ describe('Of racing acts on a registration', () => {
 
     const answers = await Promise.all(Array.from({ length: 16 }, (_, n) => register(replica(n), { username })))
 
-    expect(statusesOf(answers)).to.deep.equal([202, ...Array<number>(15).fill(409)])
+    expectOne(answers, 202)
     expect(await countHolders(identity, username)).to.deep.equal([0, 1])
   })
 

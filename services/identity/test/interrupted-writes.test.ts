@@ -134,6 +134,7 @@ describe('Where PostgreSQL ends a connection, or its disk is full, in the middle
 
   it('the relay of the outbox, each event is published and then leaves the outbox', async () => {
     for (const fault of writeFaults) {
+      await eventually('events are published', isPublished)
       const failures = () => identity.logLines.filter(({ msg }) => String(msg).startsWith('outbox relay failed'))
       const before = failures().length
       const publish = async () => {

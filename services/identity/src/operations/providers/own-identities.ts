@@ -1,6 +1,7 @@
 import { limits } from '@gatehouse/contracts'
 import { LinkedIdentity, type ActingCaller } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
+import { enqueueNotice } from '../../mail/outbox.ts'
 import { findTicket, identityOf, useTicket } from '../../providers/tickets.ts'
 import { identityReply } from '../../replies/replies.ts'
 import { enterAct, refuseViolation } from '../change-account.ts'
@@ -43,6 +44,7 @@ export async function linkIdentity(deps: FinishDeps, { ticket: given, confirm, .
       lastUsedAt: null,
     })
     enterAct(em, { action: 'user.identity-linked', user, at, detail: { provider } })
+    await enqueueNotice(em, { user, kind: 'identity_linked', at, data: { provider } })
     return identity
   })
   const identity = await refuseViolation(linking, identityConstraint, refuse.identity_held)
@@ -59,6 +61,8 @@ export async function unlinkIdentity(deps: FinishDeps, { id, ...given }: Unlink)
     await em.remove(identity).flush()
     await requireWayIn(deps, em, user)
     const at = await deps.databaseTime(em)
-    enterAct(em, { action: 'user.identity-unlinked', user, at, detail: { provider: identity.provider } })
+    const { provider } = identity
+    enterAct(em, { action: 'user.identity-unlinked', user, at, detail: { provider } })
+    await enqueueNotice(em, { user, kind: 'identity_unlinked', at, data: { provider } })
   })
 }
