@@ -70,7 +70,7 @@ describe('registrations that wait for approval in the browser', function () {
     await actions.fillField(page, 'Confirm password', password)
     await actions.click(page, 'Continue')
     await actions.waitForText(page, 'Tell the admins why you want to join.')
-    await actions.fillField(page, 'Why do you want to join?', 'I sing in the choir.\nGrace knows me.')
+    await page.getByLabel(shown('Why do you want to join?')).fill('I sing in the choir.\nGrace knows me.')
     await actions.click(page, 'Continue')
     await actions.click(page, 'Send registration')
     await actions.waitForText(page, 'Waiting for approval')
@@ -141,14 +141,14 @@ describe('registrations that wait for approval in the browser', function () {
 
   it('of a hundred robots and three people are told apart by keyboard alone', async () => {
     const robots = `insert into registrations (id, receipt_hash, created_at, username, reason, network, password_hash)
-      select n, n, now() - n * interval '1 minute', 'robot_' || n, 'I like your great community', '198.51.100.' || n / 25, 'none'
-      from generate_series(0, 99) n`
+      select n, n, now() - n * interval '1 minute', 'robot_' || n, 'I like your great community', '198.51.100.' || (n - 1) / 25, 'none'
+      from generate_series(1, 100) n`
     await instance.runSql(robots)
     for (const [index, username] of ['ada', 'grace', 'hedy'].entries()) {
       await answered(ask(username, { reason: `I was at the talk, ${username}` }, `192.0.2.${index}`))
     }
     await using admin = await openQueue()
-    await rowOf(admin, 'robot_99').waitFor()
+    await rowOf(admin, 'robot_100').waitFor()
 
     await tabToQueue(admin)
     for (let steps = 0; steps < 3; steps += 1) await admin.keyboard.press('ArrowDown')
@@ -206,9 +206,14 @@ describe('registrations that wait for approval in the browser', function () {
   it('are turned on in the settings, where an admin tells how long a network is blocked', async () => {
     await patchSettings(off)
     await using page = await actions.openPage(browser, instance, { path: '/admin/settings', token: adminToken })
-    await page.getByRole('switch', { name: shown('Approve new accounts') }).click()
-    await page.getByRole('switch', { name: shown('Ask why people want to join') }).click()
-    await page.getByRole('switch', { name: shown('Proof of work') }).click()
+    for (const [label, column] of [
+      ['Approve new accounts', 'approval_required'],
+      ['Ask why people want to join', 'ask_reason'],
+      ['Proof of work', "(proof_of_work = 'registration')"],
+    ] as const) {
+      await page.getByRole('switch', { name: shown(label) }).click()
+      await eventually(`${label} is saved`, async () => (await count(`instance_settings where ${column}`)) === 1)
+    }
     await actions.fillField(page, 'Hours that a network is blocked', '721')
     const save = page
       .locator('form')
