@@ -85,6 +85,7 @@ describe('accessibility of every page', function () {
          (2, 'https://a-long-name-of-an-instance.of.a.long.domain.example', 'a-long', 'none', 'revoked', now())`,
     )
     await answered(postJson(instance, '/api/admin/invites', { name: 'Friends', maxUses: 3, expiresAt: null }, token))
+    await instance.runSql('update invites set by_member = true')
     await instance.runSql('update instance_settings set member_invites = 5, approval_required = true')
     await instance.runSql(
       `insert into registrations (id, receipt_hash, created_at, username, display_name, reason, network, client)

@@ -151,7 +151,7 @@ const cases: DialogCase[] = [
   {
     component: 'SendLinkDialog',
     path: '/settings/security',
-    opener: 'Send the link again',
+    opener: 'Send again',
     first: 'Your password',
     takesText: true,
   },
@@ -433,7 +433,7 @@ describe('every dialog by keyboard alone', function () {
     )
     await answered(postJson(instance, '/api/admin/invites', { name: 'Friends', maxUses: 3, expiresAt: null }, token))
     await answered(postJson(instance, '/api/admin/invites', { name: 'Old', maxUses: 3, expiresAt: null }, token))
-    await instance.runSql("update invites set used_count = 1 where name = 'Friends'")
+    await instance.runSql("update invites set used_count = 1, by_member = true where name = 'Friends'")
     await instance.runSql(
       `insert into invite_redemptions (id, invite_id, user_id, registrant_username, redeemed_at)
        select next_snowflake(), invites.id, users.id, username, now() from invites, users

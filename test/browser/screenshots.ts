@@ -113,6 +113,7 @@ async function fill(instance: Instance): Promise<string[]> {
     await answered(postJson(instance, '/api/admin/invites', { name, maxUses, expiresAt: null }, tokens[0]))
   }
   await instance.runSql("update instance_settings set instance_name = 'The Analytical Engine', member_invites = 5")
+  await instance.runSql("update invites set by_member = true where name = 'Choir'")
   await instance.runSql(
     `insert into emails (user_id, address, key, language, notices, confirmed_at)
      select id, 'ada@engine.example', 'ada@engine.example', 'en', true, now() from users where username = 'ada'`,

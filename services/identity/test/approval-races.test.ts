@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { LinkedIdentity, User, nextId } from '@gatehouse/domain'
@@ -16,6 +16,7 @@ import {
   freshName,
   readRegistrations,
   register,
+  setApproval,
 } from './registration-builders.ts'
 
 const day = 24 * 60 * 60_000
@@ -35,10 +36,11 @@ describe('Of racing acts on a registration', () => {
   let identity: TestIdentity
   let other: TestIdentity
   let admin: User
+  const providersFile = join(tmpdir(), `approvals-${process.pid}.json`)
   before(async () => {
-    const providersFile = join(tmpdir(), `approvals-${process.pid}.json`)
     const provider = { id: 'login', name: 'Login', issuer, clientId: 'gatehouse', clientSecret: 'a secret' }
-    await writeFile(providersFile, JSON.stringify({ providers: [provider] }))
+    const trusted = { ...provider, id: 'trusted', issuer: 'https://staff.example', registration: 'open' }
+    await writeFile(providersFile, JSON.stringify({ providers: [provider, trusted] }))
     identity = await startTestIdentity({ config: { providersFile } })
     other = await startTestIdentity({ config: { providersFile }, databaseUrl: identity.databaseUrl })
     admin = await buildApprovingAdmin(identity)
@@ -46,6 +48,7 @@ describe('Of racing acts on a registration', () => {
   after(async () => {
     await other[Symbol.asyncDispose]()
     await identity[Symbol.asyncDispose]()
+    await rm(providersFile)
   })
   beforeEach(() => {
     for (const { hasher } of [identity, other]) hasher.beforeWork = async () => undefined
@@ -201,6 +204,33 @@ describe('Of racing acts on a registration', () => {
     expect(loggedIn.status).to.equal(200)
     expect(loggedIn.body['user']).to.include({ username, hasPassword: false })
     expect(answerOf(await finish(await ticketOf(freshName()), { username }))).to.deep.equal([409, 'username_taken'])
+  })
+
+  it('a sign-in meets the same questions as a registration, and what is refused uses no ticket up', async () => {
+    const ticket = await ticketOf(freshName())
+    const attempt = async (given: object = {}) =>
+      answerOf(await finish(ticket, { username: freshName(), reason: 'I sail.', ...given }))
+    await setApproval(identity, { askReason: true })
+    expect(await attempt({ reason: null })).to.deep.equal([400, 'reason_required'])
+    expect(await attempt({ reason: 'x'.repeat(501) })).to.deep.equal([400, 'reason_too_long'])
+    const { id } = await buildRegistration(identity, { reason: 'robot' })
+    await answered(identity.call('POST', `/api/admin/registrations/${id}/deny`, { as: admin, body: { block: true } }))
+    expect(await attempt()).to.deep.equal([403, 'registration_blocked'])
+    await answered(decide(id, 'restore'))
+
+    expect(await attempt()).to.deep.equal([202, null])
+    expect(await attempt()).to.deep.equal([401, 'ticket_invalid'])
+    await setApproval(identity, { askReason: false })
+  })
+
+  it('a sign-in at a provider that is open to its people waits for nobody', async () => {
+    const subject = freshName()
+    const signedIn = { userId: null, provider: 'trusted', issuer: 'https://staff.example', subject }
+    const ticket = await buildTicket(identity, signedIn, { purpose: 'login' })
+
+    const answer = await finish(ticket, { username: freshName() })
+
+    expect([answer.status, typeof answer.body['token']]).to.deep.equal([201, 'string'])
   })
 
   it('of two sign-ins with one identity one waits', async () => {
