@@ -18,13 +18,14 @@ const undoMs = 60_000
 /** All that wait, so that they can be sorted here. */
 export async function fetchRegistrations(client: Client, q: string | undefined, signal: AbortSignal) {
   const readPage = (cursor?: string) => client.call('listRegistrations', { query: { q, cursor }, signal })
-  let { registrations, total, nextCursor } = await readPage()
+  const first = await readPage()
+  let { registrations, nextCursor } = first
   while (nextCursor && registrations.length < readMax) {
     const page = await readPage(nextCursor)
     registrations = [...registrations, ...page.registrations]
     nextCursor = page.nextCursor
   }
-  return { registrations, total }
+  return { registrations, total: first.total }
 }
 
 async function decide(client: Client, { ids, ...decision }: Decision, signal: AbortSignal): Promise<Outcome> {
