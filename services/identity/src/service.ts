@@ -40,7 +40,7 @@ export { readConfig, type IdentityConfig } from './config.ts'
 /** The invite service relays the other events of invites. */
 const relayedEvents = [
   ...[...events.accountEvents, events.deletedPresence, events.inviteRedeemed, events.settingsChanged],
-  ...[events.passkeyAdded, events.passkeyRemoved, events.secondFactorBlocked],
+  ...[events.passkeyAdded, events.passkeyRemoved, events.secondFactorBlocked, events.identityChanged],
 ]
 
 export async function startIdentity(
