@@ -397,6 +397,53 @@ describe('A hostile sign-in', () => {
 
       expect(statuses.toSorted()).to.deep.equal([200, 409])
     })
+
+    it('raced by a registration and a link belongs to one account, and the loser is told', async () => {
+      for (const isLinkFirst of [true, false]) {
+        const sub = fresh('sub')
+        const user = await buildUser(identity)
+        const { ticket } = await come(sub)
+        const linking = await open().signIn(own, sub, { purpose: 'link', as: user })
+        const link = () => finish(identity, { ticket: linking, password: testPassword }, user)
+        const register = () => finish(identity, { ticket, username: fresh('rival') })
+
+        const racing = isLinkFirst ? [link(), register()] : [register(), link()]
+        const [linked, registered] = isLinkFirst ? await Promise.all(racing) : (await Promise.all(racing)).reverse()
+
+        const holders = await identity.deps.orm.em.fork().find(LinkedIdentity, { subject: sub })
+        const holder = (registered!.body['user'] as User).id
+        expect(holders.map(({ userId }) => userId)).to.deep.equal([holder])
+        const [expected, code] = holder === user.id ? [[200, 200], undefined] : [[409, 201], 'identity_held']
+        expect([linked!.status, registered!.status]).to.deep.equal(expected)
+        expect(linked!.body['code']).to.equal(code)
+      }
+    })
+
+    it('raced by the removal of its identity logs in before, or opens nothing: no session comes after it', async () => {
+      for (const isRemovalFirst of [true, false]) {
+        const sub = fresh('sub')
+        const user = await buildUser(identity)
+        const linking = await open().signIn(own, sub, { purpose: 'link', as: user })
+        const { body } = await answered(finish(identity, { ticket: linking, password: testPassword }, user))
+        const { id } = body['identity'] as { id: string }
+        const { ticket } = await come(sub)
+        const remove = () =>
+          identity.call('DELETE', `/api/users/@me/identities/${id}`, { as: user, body: { password: testPassword } })
+        const logIn = () => finish(identity, { ticket })
+
+        const racing = isRemovalFirst ? [remove(), logIn()] : [logIn(), remove()]
+        const [removed, loggedIn] = isRemovalFirst ? await Promise.all(racing) : (await Promise.all(racing)).reverse()
+
+        expect(removed!.status).to.equal(200)
+        expect(refused(loggedIn!)).to.be.deep.oneOf([
+          [200, null],
+          [401, 'ticket_invalid'],
+          [409, 'username_required'],
+        ])
+        const { ticket: later } = await come(sub)
+        expect(refused(await finish(identity, { ticket: later }))).to.deep.equal([409, 'username_required'])
+      }
+    })
   })
 
   it('leads nowhere but to a path of the instance', async () => {
