@@ -65,7 +65,10 @@ export const identityProvider = z
 export type IdentityProvider = z.infer<typeof identityProvider>
 
 /** A YAML or JSON file. Ids and issuers are unique: an identity is (issuer, sub). */
-export const providersFile = z.strictObject({ providers: z.array(identityProvider).max(32) })
+export const providersFile = z.strictObject(
+  { providers: z.array(identityProvider).max(32) },
+  { error: ({ code }) => (code === 'invalid_type' ? 'must have a list `providers:`' : undefined) },
+)
 
 export const providersReply = z.object({
   providers: z.array(namedObject('Provider', { id: z.string(), name: z.string(), icon: z.string().optional() })),

@@ -93,25 +93,23 @@ function guardedFetch(outbound: Outbound, signal?: AbortSignal): CustomFetch {
   }
 }
 
-/** Issuers on a loopback address: the guarded connections decide how far http reaches. */
-async function loadAllowHttp() {
-  // eslint-disable-next-line @typescript-eslint/no-deprecated -- is marked so that nobody overlooks it
-  return (await loadClient()).allowInsecureRequests
-}
-
 const isHttp = (url: string): boolean => url.startsWith('http:')
 
-/** The issuer to the letter, and an address for browsers that runs no code of theirs. */
-async function readMetadata(provider: Provider, guarded: CustomFetch): Promise<ServerMetadata> {
-  const { discovery, customFetch } = await loadClient()
-  const allowHttp = await loadAllowHttp()
-  const { issuer, clientId } = provider
-  const options = { [customFetch]: guarded, execute: isHttp(issuer) ? [allowHttp] : [] }
-  const metadata = (await discovery(new URL(issuer), clientId, undefined, undefined, options)).serverMetadata()
+async function readJson(url: string, guarded: CustomFetch): Promise<unknown> {
+  const headers = { accept: 'application/json' }
+  const answer = await guarded(url, { method: 'GET', headers, body: undefined, redirect: 'manual' })
+  if (answer.status !== 200) throw new Error(`${url} was answered with ${answer.status}`)
+  return await answer.json()
+}
+
+/** The issuer to the letter, and an address for browsers that runs no code of theirs. OpenID Connect Discovery 1.0, 4. */
+async function readMetadata({ issuer }: Provider, guarded: CustomFetch): Promise<ServerMetadata> {
+  const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
+  const metadata = Object(await readJson(url, guarded)) as ServerMetadata
   if (metadata.issuer !== issuer) throw new Error(`the provider calls itself ${JSON.stringify(metadata.issuer)}`)
-  const { authorization_endpoint: page = '', token_endpoint: token = '', jwks_uri: keys = '' } = metadata
-  for (const [name, url] of Object.entries({ authorization_endpoint: page, token_endpoint: token, jwks_uri: keys })) {
-    const isAllowed = URL.canParse(url) && (url.startsWith('https:') || (isHttp(issuer) && isHttp(url)))
+  for (const name of ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const) {
+    const address = metadata[name] ?? ''
+    const isAllowed = URL.canParse(address) && (address.startsWith('https:') || (isHttp(issuer) && isHttp(address)))
     if (!isAllowed) throw new Error(`the provider has no usable ${name}`)
   }
   return metadata
@@ -119,7 +117,7 @@ async function readMetadata(provider: Provider, guarded: CustomFetch): Promise<S
 
 async function findFaults(provider: Provider, guarded: CustomFetch): Promise<string[]> {
   try {
-    await readMetadata(provider, guarded)
+    await readKeys(await readMetadata(provider, guarded), guarded)
     return []
   } catch (error) {
     return [`${provider.id}: ${explain(error)}`]
@@ -128,12 +126,10 @@ async function findFaults(provider: Provider, guarded: CustomFetch): Promise<str
 
 async function readKeys({ jwks_uri: url = '' }: ServerMetadata, guarded: CustomFetch): Promise<KeySet> {
   const { createLocalJWKSet } = await loadJose()
-  const headers = { accept: 'application/json' }
-  const answer = await guarded(url, { method: 'GET', headers, body: undefined, redirect: 'manual' })
-  if (answer.status !== 200) throw new Error(`the keys of the provider were answered with ${answer.status}`)
-  const set = (await answer.json()) as { keys?: unknown[] }
-  if ((set.keys?.length ?? 0) > policy.providerKeysMax) throw new Error('the provider has too many keys')
-  return createLocalJWKSet(set as Parameters<typeof createLocalJWKSet>[0])
+  const { keys = [] } = Object(await readJson(url, guarded)) as Partial<Parameters<typeof createLocalJWKSet>[0]>
+  if (keys.length === 0) throw new Error('the provider publishes no keys')
+  if (keys.length > policy.providerKeysMax) throw new Error('the provider has too many keys')
+  return createLocalJWKSet({ keys })
 }
 
 async function configure(provider: Provider, metadata: ServerMetadata, fetch: CustomFetch): Promise<Configuration> {
@@ -145,7 +141,9 @@ async function configure(provider: Provider, metadata: ServerMetadata, fetch: Cu
   const authentication = isBasic ? client.ClientSecretBasic(clientSecret) : client.ClientSecretPost(clientSecret)
   const configuration = new client.Configuration(metadata, clientId, undefined, authentication)
   configuration[client.customFetch] = fetch
-  if (isHttp(issuer)) (await loadAllowHttp())(configuration)
+  // The guarded connections decide how far http reaches.
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- is marked so that nobody overlooks it
+  if (isHttp(issuer)) client.allowInsecureRequests(configuration)
   return configuration
 }
 

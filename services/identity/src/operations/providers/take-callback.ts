@@ -1,7 +1,7 @@
 import type { ProviderCallbackError } from '@gatehouse/contracts'
 import { LinkedIdentity, ProviderFlow } from '@gatehouse/domain'
-import { abortable } from '@gatehouse/runtime'
-import type { Provider } from '@gatehouse/service-kit'
+import { abortable, isRefusal } from '@gatehouse/runtime'
+import { explain, type Provider } from '@gatehouse/service-kit'
 import type { Configuration, IDToken } from 'openid-client'
 import { policy } from '../../policy.ts'
 import { isSubject, readClaims } from '../../providers/claims.ts'
@@ -54,6 +54,7 @@ async function takeFlow(deps: SignInDeps, { provider, cookie }: Callback, state:
 type Returned = { provider: Provider; flow: ProviderFlow; query: URLSearchParams; state: string }
 
 class Faulty extends Error {}
+class Unusable extends Faulty {}
 
 /** Throws what the libraries throw, and Faulty. */
 async function readSignIn(deps: SignInDeps, { provider, flow, query, state }: Returned) {
@@ -76,8 +77,6 @@ async function readSignIn(deps: SignInDeps, { provider, flow, query, state }: Re
   const authTime = typeof claims.auth_time === 'number' ? new Date(claims.auth_time * 1_000) : null
   return { subject: claims.sub, claims: readClaims(told, provider.usernameClaim), authTime }
 }
-
-class Unusable extends Error {}
 
 /** By keys that only the provider has. openid-client leaves the signature to the connection. */
 async function verifySignature({ providers }: SignInDeps, provider: Provider, token: string): Promise<void> {
@@ -118,7 +117,7 @@ function reasonOf(error: unknown) {
   const { code, error: oauthError, error_description: description } = told
   const named = typeof code === 'string' ? `${error.name} ${code}` : error.name
   return {
-    reason: error instanceof Faulty ? error.message : named,
+    reason: error instanceof Faulty || isRefusal(error) ? explain(error) : named,
     ...(typeof oauthError === 'string' && { oauthError: oauthError.slice(0, policy.providerErrorMax) }),
     ...(typeof description === 'string' && { description: description.slice(0, policy.providerErrorMax) }),
   }
