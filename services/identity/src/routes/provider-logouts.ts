@@ -12,7 +12,8 @@ export function providerLogoutRoutes(deps: Deps): Router<AppState> {
   const logouts = deps.metrics.counter('gatehouse_provider_logouts_total', 'Logouts by identity providers', labels)
   answer(router, endpoints.backChannelLogout, async (input, ctx) => {
     const provider = deps.providers.require(input.provider)
-    const logoutToken = (await readForm(ctx)).get('logout_token')
+    const tokens = (await readForm(ctx)).getAll('logout_token')
+    const logoutToken = tokens.length === 1 ? tokens[0] : null
     const logout = logOutByProvider(deps, { provider, logoutToken, requestId: requestIdOf(ctx) })
     const ofProvider = { inc: ({ outcome }: { outcome: string }) => logouts.inc({ provider: provider.id, outcome }) }
     await counted(ofProvider, logout, () => 'accepted')
