@@ -22,7 +22,8 @@ describe('a trip to an identity provider in the browser', function () {
     const provider = resources.use(await startIdentityProvider({ accounts: [{ sub: 'ada', name: 'Ada L.' }] }))
     const { clientId, clientSecret } = provider
     issuer = provider.issuer
-    const providers = [{ id: 'uni', name: 'Uni', issuer, clientId, clientSecret }]
+    const icon = `data:image/svg+xml;base64,${Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>').toString('base64')}`
+    const providers = [{ id: 'uni', name: 'Uni', issuer, clientId, clientSecret, icon }]
     instance = resources.use(await startInstance('trips', { providers }))
     browser = await launchChromium()
     resources.defer(() => browser.close())
@@ -109,6 +110,8 @@ describe('a trip to an identity provider in the browser', function () {
   it('links an identity with the password, shows it to admins, and removes it', async () => {
     const { token, user } = await registerUser('dora')
     const page = await openPage(token, '/settings/security')
+    const elsewhere = await openPage(token, '/settings/security')
+    await actions.waitForText(elsewhere, 'No identity provider linked yet.')
     await actions.click(page, shown('Link {provider}', uni))
     await answerAtProvider(page, 'ada')
     await actions.fillField(page, 'Your password', password)
@@ -116,7 +119,9 @@ describe('a trip to an identity provider in the browser', function () {
     await actions.clickInDialog(page, 'Link')
 
     await actions.waitForText(page, 'Identity provider linked.')
-    await actions.waitForText(page, /^Ada L\. · /)
+    for (const each of [page, elsewhere]) await actions.waitForText(each, /^Ada L\. · /)
+    await actions.waitForText(elsewhere, 'Identity provider linked.')
+    expect(await page.locator('.provider-icon').count()).to.equal(2)
     const admin = await openPage(adminToken, `/admin/users/${user.id}`)
     await actions.waitForText(admin, /^Ada L\. · /)
     expect(await findFaults(admin)).to.deep.equal([])
@@ -139,6 +144,24 @@ describe('a trip to an identity provider in the browser', function () {
     await actions.clickInDialog(page, 'Link')
 
     await actions.waitForText(page, 'Identity provider linked.')
+  })
+
+  it('nothing in the settings speaks of a password that the person has not', async () => {
+    const { token } = await registerUser('gus')
+    const pages = [await openPage(token, '/settings/sessions'), await openWithoutPassword('gil', 'sessions')]
+    const found = pages.map(() => new Set<string>())
+    for (const [index, page] of pages.entries()) {
+      for (const part of ['profile', 'security', 'sessions', 'instances', 'data', 'leave']) {
+        await page.goto(`${instance.origin}/settings/${part}`)
+        await page.locator('main h2').first().waitFor()
+        await page.locator('.skeleton').first().waitFor({ state: 'detached' })
+        const text = await page.locator('main').innerText()
+        for (const [sentence] of text.matchAll(/[^.\n]*your password[^.\n]*/gi)) found[index]?.add(sentence)
+      }
+    }
+
+    expect([...found[0]!]).to.have.length.at.least(4)
+    expect([...found[1]!]).to.deep.equal([])
   })
 
   it('sets the first password', async () => {
