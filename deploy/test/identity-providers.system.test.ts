@@ -36,7 +36,8 @@ describe('Logins with identity providers on two replicas, of which one is killed
       return { id, name: id, issuer, clientId, clientSecret }
     })
     await writeFile(file, JSON.stringify({ providers: entries }))
-    const environment = { GATEHOUSE_PROVIDERS: file, FEDERATION_ALLOW_PRIVATE: 'loopback' }
+    const trusted = { FEDERATION_ALLOW_PRIVATE: 'loopback', TRUST_PROXY: 'loopback' }
+    const environment = { GATEHOUSE_PROVIDERS: file, ...trusted }
     const replicas = { gateway: 2, identity: 2, 'session-gateway': 2 }
     cluster = scope.use(await startTestCluster({ replicas, environment }))
   })
@@ -56,6 +57,8 @@ describe('Logins with identity providers on two replicas, of which one is killed
     const { token, body, cookie } = given
     turn += 1
     const headers = {
+      // Each of another address, whose limits count for it alone.
+      'x-forwarded-for': `10.2.0.${turn % 256}`,
       ...(body && { 'content-type': 'application/json' }),
       ...(token && { authorization: `Bearer ${token}` }),
       ...(cookie && { cookie }),
@@ -189,6 +192,7 @@ describe('Logins with identity providers on two replicas, of which one is killed
     await page.getByRole('heading', { name: 'Connected instances' }).waitFor()
     const accounts = "select count(*)::int as count from users where username = 'bea'"
     expect(await query(cluster.postgres.url, accounts)).to.deep.equal([{ count: 1 }])
+    await restart
   })
 
   it('a logout by the provider ends the session everywhere, also while NATS is away', async () => {
