@@ -74,8 +74,14 @@ async function readSignIn(deps: SignInDeps, { provider, flow, query, state }: Re
   await abortable(verifySignature(deps, provider, tokens.id_token ?? ''), signal)
   const isNew = flow.purpose !== 'confirm' && !(await isKnown(deps, provider, claims.sub))
   const told = isNew ? await readFurtherClaims({ configuration, claims, accessToken: tokens.access_token }) : claims
-  const authTime = typeof claims.auth_time === 'number' ? new Date(claims.auth_time * 1_000) : null
-  return { subject: claims.sub, claims: readClaims(told, provider.usernameClaim), authTime }
+  const authTime = (claims.auth_time ?? NaN) * 1_000
+  // Some providers count milliseconds, which would be fresh for ever.
+  const isPlausible = authTime < deps.clock.now() + policy.freshSignInMs
+  return {
+    subject: claims.sub,
+    claims: readClaims(told, provider.usernameClaim),
+    authTime: isPlausible ? new Date(authTime) : null,
+  }
 }
 
 /** By keys that only the provider has. openid-client leaves the signature to the connection. */
@@ -117,7 +123,7 @@ function reasonOf(error: unknown) {
   const { code, error: oauthError, error_description: description } = told
   const named = typeof code === 'string' ? `${error.name} ${code}` : error.name
   return {
-    reason: error instanceof Faulty || isRefusal(error) ? explain(error) : named,
+    reason: error instanceof Faulty ? explain(error) : isRefusal(error) ? explain(error.cause) : named,
     ...(typeof oauthError === 'string' && { oauthError: oauthError.slice(0, policy.providerErrorMax) }),
     ...(typeof description === 'string' && { description: description.slice(0, policy.providerErrorMax) }),
   }
