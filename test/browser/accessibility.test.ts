@@ -21,6 +21,8 @@ const publicPages: Target[] = [
     open: (page) => actions.click(page, 'Continue'),
   },
   { name: 'new password', path: '/recover#1.x', ready: 'Confirm new password' },
+  { name: 'forgotten password', path: '/forgot', ready: 'Username or email address' },
+  { name: 'address to confirm', path: '/confirm-email#token=x', ready: 'Confirm your email address' },
   { name: 'canceled login', path: '/sign-in#error=cancelled', ready: 'The login was canceled.' },
   { name: 'page not found', path: '/no-such-page', ready: 'Page not found' },
 ]
@@ -28,6 +30,8 @@ const publicPages: Target[] = [
 const accountPages: Target[] = [
   { name: 'home', path: '/channels/@me', ready: 'Online' },
   { name: 'account menu', path: '/channels/@me', ready: 'Online', open: (page) => actions.click(page, 'Your account') },
+  { name: 'own email address', path: '/settings/security', ready: 'not confirmed' },
+  { name: 'own invites', path: '/settings/invites', ready: 'Friends' },
   { name: 'overview', path: '/admin', ready: 'Registrations per day' },
   { name: 'users', path: '/admin/users', ready: '@bert' },
   {
@@ -61,7 +65,7 @@ describe('accessibility of every page', function () {
   let token: string
 
   before(async () => {
-    instance = resources.use(await startInstance('accessibility'))
+    instance = resources.use(await startInstance('accessibility', { smtpUrl: 'smtp://127.0.0.1:9' }))
     browser = await launchChromium()
     resources.defer(() => browser.close())
     token = ((await (await postJson(instance, '/api/auth/register', admin)).json()) as { token: string }).token
@@ -74,6 +78,11 @@ describe('accessibility of every page', function () {
          (2, 'https://a-long-name-of-an-instance.of.a.long.domain.example', 'a-long', 'none', 'revoked', now())`,
     )
     await answered(postJson(instance, '/api/admin/invites', { name: 'Friends', maxUses: 3, expiresAt: null }, token))
+    await instance.runSql('update instance_settings set member_invites = 5')
+    await instance.runSql(
+      `insert into emails (user_id, address, key, language, notices)
+       select id, 'alice@mail.example', 'alice@mail.example', 'en', true from users where username = 'alice'`,
+    )
   })
 
   after(() => resources.disposeAsync())

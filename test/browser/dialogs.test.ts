@@ -142,6 +142,41 @@ const cases: DialogCase[] = [
     hasSecondFactor: true,
   },
   {
+    component: 'EmailDialog',
+    path: '/settings/security',
+    opener: 'Change email address',
+    first: 'Email address',
+    takesText: true,
+  },
+  {
+    component: 'SendLinkDialog',
+    path: '/settings/security',
+    opener: 'Send the link again',
+    first: 'Your password',
+    takesText: true,
+  },
+  {
+    component: 'RemoveEmailDialog',
+    path: '/settings/security',
+    opener: 'Remove email address',
+    first: 'Your password',
+    takesText: true,
+  },
+  {
+    component: 'InviteDialog',
+    path: '/settings/invites',
+    opener: 'New invite',
+    first: 'Name',
+    takesText: true,
+  },
+  {
+    component: 'RevokeOwnInviteDialog',
+    path: '/settings/invites',
+    opener: shown('Revoke {name}', { name: 'Friends' }),
+    first: 'Cancel',
+    takesText: false,
+  },
+  {
     component: 'AddPasskeyDialog',
     path: '/settings/security',
     opener: 'Add a passkey',
@@ -346,7 +381,7 @@ describe('every dialog by keyboard alone', function () {
   let changes: string[]
 
   before(async () => {
-    instance = resources.use(await startInstance('dialogs'))
+    instance = resources.use(await startInstance('dialogs', { smtpUrl: 'smtp://127.0.0.1:9' }))
     browser = await launchChromium()
     resources.defer(() => browser.close())
     const { token, user } = await register('alice')
@@ -354,6 +389,11 @@ describe('every dialog by keyboard alone', function () {
     await register('carl')
     await instance.runSql("update users set suspended_at = 1, suspended_reason = 'spam' where username = 'carl'")
     await instance.runSql("update users set second_factor = true where username = 'bert'")
+    await instance.runSql('update instance_settings set member_invites = 5')
+    await instance.runSql(
+      `insert into emails (user_id, address, key, language, notices)
+       select id, 'alice@mail.example', 'alice@mail.example', 'en', true from users where username = 'alice'`,
+    )
     await instance.runSql(
       `insert into passkeys (id, user_id, credential_id, public_key, counter, name, created_at)
        select 1, id, 'id', 'key', 0, 'phone', now() from users where username = 'alice'`,

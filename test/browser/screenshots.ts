@@ -30,12 +30,14 @@ const publicPaths = [
   '/register',
   '/register?invite=unknown',
   '/recover#1.x',
+  '/forgot',
+  '/confirm-email#token=x',
   '/sign-in#error=cancelled',
   '/no-such-page',
 ]
 const accountPaths = [
   '/channels/@me',
-  ...['profile', 'security', 'sessions', 'instances', 'data', 'leave'].map((part) => `/settings/${part}`),
+  ...['profile', 'security', 'sessions', 'instances', 'invites', 'data', 'leave'].map((part) => `/settings/${part}`),
 ]
 
 const engineWidths = [1366, 390]
@@ -76,7 +78,7 @@ const engines = {
   firefox: { launch: launchFirefox, programs: ['firefox-esr'] },
   webkit: { launch: () => launchWebKit({ takesPictures: true }), programs: ['webkit2gtk-driver', 'xvfb'] },
 } as const
-await using instance = await startInstance('chat')
+await using instance = await startInstance('chat', { smtpUrl: 'smtp://127.0.0.1:9' })
 await using browser = await launchChromium()
 const tokens = await fill(instance)
 const sockets = tokens.slice(1, 4).map((token) => goOnline(instance, token))
@@ -110,7 +112,11 @@ async function fill(instance: Instance): Promise<string[]> {
   ]) {
     await answered(postJson(instance, '/api/admin/invites', { name, maxUses, expiresAt: null }, tokens[0]))
   }
-  await instance.runSql("update instance_settings set instance_name = 'The Analytical Engine'")
+  await instance.runSql("update instance_settings set instance_name = 'The Analytical Engine', member_invites = 5")
+  await instance.runSql(
+    `insert into emails (user_id, address, key, language, notices, confirmed_at)
+     select id, 'ada@engine.example', 'ada@engine.example', 'en', true, now() from users where username = 'ada'`,
+  )
   await instance.runSql("update users set bio = 'Notes on engines, and on what they may weave.' where username = 'ada'")
   await instance.runSql(
     `insert into peers (id, origin, host, secret, status, activated_at)

@@ -58,7 +58,14 @@ export async function startPair(
   ]
 }
 
-type Options = { port?: number; peers?: Record<string, number>; natsUrl?: string; providers?: object[] }
+type Options = {
+  port?: number
+  peers?: Record<string, number>
+  natsUrl?: string
+  providers?: object[]
+  /** Where its mail goes. */
+  smtpUrl?: string
+}
 
 /**
  * Starts an instance with its web app and its own database. `peers`: the ports of the instances it can resolve. `providers`:
@@ -83,6 +90,7 @@ export async function startInstance(name: string, options: Options = {}) {
     WEB_ROOT: join(dataFolder(), 'web'),
     ...(options.natsUrl && { NATS_URL: options.natsUrl }),
     ...(providers && { GATEHOUSE_PROVIDERS: providers }),
+    ...(options.smtpUrl && { SMTP_URL: options.smtpUrl, MAIL_FROM: `Gatehouse <gatehouse@${host}>` }),
     FEDERATION_ALLOW_PRIVATE: '127.0.0.0/8',
     FEDERATION_RESOLVE: peers.map(([peer, at]) => `${hostOf(peer)}=127.0.0.1:${at}`).join(','),
   })

@@ -1,24 +1,40 @@
 import { endpointTable, type EndpointRow, openServerEndpoints } from '@gatehouse/contracts/endpoints'
 import type { Plugin } from 'vite'
 
-/** The table of the endpoints without what a client does not use: services, limits and the endpoints of peers and upstreams. */
+/**
+ * The table of the endpoints without what a client does not use: services, limits and the endpoints of peers and upstreams.
+ * Those of admins have a module of their own, which few load.
+ */
 export const tableOfClients: Plugin = {
   name: 'table-of-clients',
   load(id) {
-    if (!id.endsWith('/contracts/src/endpoints/table.ts')) return null
+    const [, file] = /\/contracts\/src\/endpoints\/(table|admin-table)\.ts$/.exec(id) ?? []
+    if (!file) return null
     const unused: readonly string[] = openServerEndpoints
-    const rows = Object.entries(endpointTable).filter(
+    const rows = Object.entries<EndpointRow>(endpointTable).filter(
       ([name, { access }]) => access !== 'peer' && access !== 'upstream' && !unused.includes(name),
     )
-    const texts = rows.map(([name, row]: [string, EndpointRow]) => {
-      const access = row.access === 'anyone' && !row.readsToken ? [row.access] : []
-      return [row.path.slice('/api/'.length), row.method, name, ...access].join(' ')
-    })
-    // Alike beside alike takes less when it is compressed.
-    texts.sort()
-    return `export const endpointTable = Object.fromEntries(${JSON.stringify(texts.join())}.split(',').map((row) => {
-      const [path, method, name, access] = row.split(' ')
-      return [name, { method, path: '/api/' + path, access }]
-    }))`
+    if (file === 'table')
+      return writeTable(
+        'endpointTable',
+        rows.filter(([, { access }]) => access !== 'admin'),
+      )
+    return writeTable(
+      'adminEndpoints',
+      rows.filter(([, { access }]) => access === 'admin'),
+    )
   },
+}
+
+function writeTable(exported: string, rows: readonly (readonly [string, EndpointRow])[]): string {
+  const texts = rows.map(([name, row]) => {
+    const access = row.access === 'anyone' && !row.readsToken ? [row.access] : []
+    return [row.path.slice('/api/'.length), row.method, name, ...access].join(' ')
+  })
+  // Alike beside alike takes less when it is compressed.
+  texts.sort()
+  return `export const ${exported} = Object.fromEntries(${JSON.stringify(texts.join())}.split(',').map((row) => {
+    const [path, method, name, access] = row.split(' ')
+    return [name, { method, path: '/api/' + path, access }]
+  }))`
 }

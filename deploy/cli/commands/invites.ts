@@ -45,7 +45,8 @@ async function refusalOf(call: Promise<unknown>): Promise<string | null> {
   }
 }
 
-async function* pagesOf({ call }: Invocation, endpoint: string, query: Record<string, string | number>) {
+/** Each page of a list. */
+export async function* pagesOf({ call }: Invocation, endpoint: string, query: Record<string, string | number>) {
   for (let cursor: string | null = ''; cursor !== null;) {
     const page = await call({ endpoint, query: { ...query, ...(cursor && { cursor }) } })
     yield page
@@ -57,10 +58,10 @@ async function listInvites(invocation: Invocation, { archived }: { archived?: bo
   const found: InviteReply[] = []
   for await (const { invites } of pagesOf(invocation, 'listInvites', { status: archived ? 'archived' : 'active' }))
     found.push(...(invites as InviteReply[]))
-  const rows = found.map(({ id, name, status, usedCount, maxUses, expiresAt, url }) => {
-    return [id, name, status, `${usedCount}/${maxUses ?? '∞'}`, formatTime(expiresAt), url]
+  const rows = found.map(({ id, name, status, createdByUsername: creator, usedCount, maxUses, expiresAt, url }) => {
+    return [id, name, status, creator, `${usedCount}/${maxUses ?? '∞'}`, formatTime(expiresAt), url]
   })
-  return { json: found, text: table(['id', 'name', 'status', 'used', 'expires (UTC)', 'link'], rows) }
+  return { json: found, text: table(['id', 'name', 'status', 'created by', 'used', 'expires (UTC)', 'link'], rows) }
 }
 
 type CreateOptions = { maxUses?: number; expiresIn?: number }

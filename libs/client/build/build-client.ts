@@ -3,7 +3,7 @@ import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join, resolve, relative, dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
-import { build } from 'vite'
+import { build, type Plugin } from 'vite'
 import ts from 'typescript'
 import { buildTarget } from '../../../tools/browsers/supported-browsers.ts'
 import { tableOfClients } from '../../../tools/browsers/table-of-clients.ts'
@@ -79,7 +79,7 @@ export async function buildClient(folder: string): Promise<{ tarball: string; gz
   const modules = Object.entries(manifest['exports'] as Record<string, string>).map(([path, entry]) => {
     return { path, file: `${path.slice(2) || 'index'}.js`, entry }
   })
-  for (const module of modules) await bundle(module, output)
+  for (const module of modules) await bundle(module, output, modules)
   writeDeclarations(modules, join(output, 'types'))
   await writePackageJson(manifest, modules, output)
   await cp(join(source, 'README.md'), join(output, 'README.md'))
@@ -90,12 +90,25 @@ export async function buildClient(folder: string): Promise<{ tarball: string; gz
   return { tarball: join(resolve(folder), filename), gzipBytes: Object.fromEntries(sizes) }
 }
 
-async function bundle({ file, entry }: Module, output: string): Promise<void> {
+/** What a module loads only when it needs it, and what is a module of the package too, is that one's file. */
+const laterModules = (modules: readonly Module[]): Plugin => ({
+  name: 'later-modules',
+  resolveDynamicImport(specifier, importer) {
+    if (typeof specifier !== 'string') return null
+    const path = resolve(dirname(importer ?? source), specifier)
+    const found = modules.find(({ entry }) => join(source, entry) === path)
+    return found ? { id: `./${found.file}`, external: 'absolute' } : null
+  },
+})
+
+async function bundle({ file, entry }: Module, output: string, modules: readonly Module[]): Promise<void> {
   await build({
     root: source,
+    // Workers are found beside the file that starts them.
+    base: './',
     configFile: false,
     logLevel: 'warn',
-    plugins: [tableOfClients],
+    plugins: [tableOfClients, laterModules(modules)],
     build: {
       outDir: output,
       emptyOutDir: false,

@@ -5,6 +5,7 @@ import { isReservation } from './constants/reserved-usernames.ts'
 import { normalizeUsername } from './constants/usernames.ts'
 import { deletionOrder } from './federation.ts'
 import { pageQuery } from './invites.ts'
+import { emailReply } from './mail.ts'
 import { linkedIdentity } from './providers.ts'
 import { socketsReply } from './sockets.ts'
 import { namedObject, optionalText, requiredText, shapeOf, snowflake, text, timestampMs } from './text.ts'
@@ -78,13 +79,22 @@ const switches = [
   'autoAcceptPeering',
   'stubUpgradesNeedProof',
   'requireSecondFactorForAdmins',
+  ...(['approvalRequired', 'askReason'] as const),
 ] as const
+export const proofOfWork = z
+  .enum(['off', 'registration'], { error: 'proofOfWork must be off or registration' })
+  .meta({ id: 'ProofOfWork' })
 export const settingsReply = namedObject('InstanceSettings', {
   instanceName: z.string(),
   ...instanceProfile.shape,
   registrationOpen: z.boolean().nullable(),
   ...shapeOf(switches, () => z.boolean()),
   reservedUsernames: z.array(z.string()),
+  /** How long a denial with `block` lasts for the network. */
+  denialBlockHours: z.number().int(),
+  proofOfWork,
+  /** That a member may make in 30 days. */
+  memberInvites: z.int(),
   // Existing clients need these fields. Contract: 5.
   discoveryEnabled: z.literal(false),
   gifEnabled: z.literal(false),
@@ -93,6 +103,7 @@ export const settingsReply = namedObject('InstanceSettings', {
   defaultAutoRotateIntervalDays: z.literal(90),
   maxUploadSizeMb: z.literal(8),
 })
+const noInvites = { error: `memberInvites must be a whole number from 0 to ${limits.memberInvitesMax}` }
 const reservedUsernames = z
   .array(z.string(), { error: `reservedUsernames must be a list of at most ${limits.reservedUsernamesMax} usernames` })
   .max(limits.reservedUsernamesMax)
@@ -100,6 +111,7 @@ const reservedUsernames = z
   .refine((names) => names.every(isReservation), {
     error: 'reservedUsernames: lowercase letters, numbers and underscores, with * at the end for all that begin so',
   })
+const noHours = { error: `denialBlockHours must be a whole number from 0 to ${limits.denialBlockHoursMax}` }
 export const settingsBody = z.object({
   instanceName: requiredText('instanceName', 64).optional(),
   contact: optionalText('contact', limits.contactMax, 'one').optional(),
@@ -111,6 +123,9 @@ export const settingsBody = z.object({
   registrationOpen: z.boolean({ error: 'registrationOpen must be true, false or null' }).nullable().optional(),
   ...shapeOf(switches, (name) => z.boolean({ error: `${name} must be true or false` }).optional()),
   reservedUsernames: reservedUsernames.optional(),
+  denialBlockHours: z.number(noHours).int(noHours).min(0, noHours).max(limits.denialBlockHoursMax, noHours).optional(),
+  proofOfWork: proofOfWork.optional(),
+  memberInvites: z.int(noInvites).min(0, noInvites).max(limits.memberInvitesMax, noInvites).optional(),
 })
 
 /** Contract: 5. */
@@ -146,6 +161,8 @@ export const overviewReply = namedObject('Overview', {
   /** Accounts with an open socket. */
   online: z.int(),
   waitingApprovals: z.int(),
+  /** Contract: 3, Approval. */
+  pendingRegistrations: z.int(),
   peersInTrouble: z.int(),
   ordersOverdue: z.int(),
   /** Of this instance, a day (UTC) each, the oldest first. */
@@ -166,9 +183,13 @@ export const describeUserReply = socketsReply.extend({
   invitedBy: z
     .object({ inviteId: snowflake, name: z.string(), userId: snowflake.nullable(), username: z.string().nullable() })
     .nullable(),
+  /** Who came by its invites, the latest first, 100 at most. A release before lacks it. */
+  invited: z.array(z.object({ id: snowflake, username: z.string() })).optional(),
   passkeys: z.number().int(),
   /** With which it logs in, oldest first. A release before lacks it. */
   identities: z.array(linkedIdentity).optional(),
+  /** While the instance sends mail. Contract: 3, Mail. */
+  email: emailReply.nullable().optional(),
   secondFactor: z.boolean(),
   lastLoginAt: timestampMs.nullable(),
   /** Peers that are told of a suspension, and asked to delete the account there. A release before lacks it. */

@@ -158,6 +158,14 @@ export const inviteReinstated = event('InviteReinstated', 'event.invite.reinstat
 })
 export const inviteDeleted = event('InviteDeleted', 'event.invite.deleted.v1', { ...ofInvite, actor })
 
+/** For watching admins alone. It has no name: of a denied one nothing is kept. Contract: 3, Approval. */
+export const registrationChanged = event('RegistrationChanged', 'event.registration.changed.v1', {
+  registrationId: snowflake,
+  at: timestampMs,
+  actor,
+  change: z.enum(['requested', 'approved', 'denied', 'restored']),
+})
+
 /** Contract: 5. */
 export const settingsChanged = event('SettingsChanged', 'event.instance.settings-changed.v1', {
   at: timestampMs,

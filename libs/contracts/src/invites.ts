@@ -46,6 +46,17 @@ export const createInviteBody = z.object({
   maxUses: maxUses.optional().transform((value) => value ?? null),
   expiresAt: expiresAt.optional().transform((value) => value ?? null),
 })
+/** Contract: 4, Invites of members. */
+export const createOwnInviteBody = z.object({
+  name: inviteName,
+  maxUses: z
+    .int({ error: 'maxUses must be a positive integer' })
+    .positive({ error: 'maxUses must be a positive integer' })
+    .max(limits.memberInviteUsesMax, { error: `maxUses must be at most ${limits.memberInviteUsesMax}` })
+    .nullish()
+    .transform((value) => value ?? 1),
+  expiresAt: expiresAt.optional().transform((value) => value ?? null),
+})
 export const patchInviteBody = z.object({
   name: inviteName.optional(),
   maxUses: maxUses.optional(),
@@ -58,8 +69,11 @@ export const pageQuery = z.object({
   limit: z.coerce.number().int().min(1).max(limits.pageSizeMax).default(limits.pageSizeMax),
   cursor: snowflake.optional(),
 })
-export const listInvitesQuery = pageQuery.extend({ status: z.enum(['active', 'archived']).default('active') })
+const listedStatus = z.enum(['active', 'archived']).meta({ id: 'ListedInvites' })
+export const listInvitesQuery = pageQuery.extend({ status: listedStatus.default('active') })
 export const invitesReply = z.object({ invites: z.array(inviteReply), nextCursor: z.string().nullable() })
-export const oneInviteReply = z.object({ invite: inviteReply })
+/** `left`: how many may be created now. */
+export const ownInvitesReply = invitesReply.extend({ left: z.int() })
+export const oneInviteReply = namedObject('OneInvite', { invite: inviteReply })
 export const reinstateReply = z.object({ invite: inviteReply, tokenRotated: z.boolean() })
 export const redemptionsReply = z.object({ redemptions: z.array(redemptionReply), nextCursor: z.string().nullable() })

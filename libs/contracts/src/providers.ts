@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import * as limits from './constants/limits.ts'
 import { isSafeRedirect } from './constants/redirects.ts'
+import { registrationReason } from './registrations.ts'
 import { anyText, namedObject, optionalText, snowflake, text, timestampMs } from './text.ts'
 import { anyValue, credentialsReply, loginCode } from './users.ts'
 
@@ -112,6 +113,7 @@ export const finishProviderBody = z.object({
   username: text('username').nullish(),
   displayName: optionalText('displayName', limits.displayNameMax, 'one').optional(),
   inviteToken: anyValue<string>(),
+  reason: registrationReason,
 })
 
 export const linkedIdentity = namedObject('LinkedIdentity', {

@@ -87,7 +87,7 @@ export const watchMessage = message('watch', {
 export const unwatchMessage = message('unwatch', { topic: z.literal('admin').optional() })
 /** Contract: 6, watch. */
 export const adminChangedMessage = message('admin_changed', {
-  what: z.enum(['users', 'invites', 'peers', 'settings']),
+  what: z.enum(['users', 'invites', 'peers', 'settings', 'registrations']),
   id: snowflake.optional(),
 })
 export type AdminChangedMessage = z.infer<typeof adminChangedMessage>

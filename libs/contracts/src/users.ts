@@ -1,10 +1,12 @@
 import { z } from 'zod'
 import * as limits from './constants/limits.ts'
 import { avatarColors, fieldsWith, profileFieldNames, profileFields } from './constants/profile-fields.ts'
+import { registrationReason } from './registrations.ts'
+import { emailAddress, emailReply, mailLanguages } from './mail.ts'
 import { anyText, newPassword, optionalText, passwordAttempt, text, trimmedText } from './text.ts'
 import { namedObject, shapeOf, snowflake, timestampMs } from './text.ts'
 
-export const userStatus = z.enum(['online', 'offline'])
+export const userStatus = z.enum(['online', 'offline']).meta({ id: 'UserStatus' })
 
 export const replicatedInstance = namedObject('ReplicatedInstance', {
   origin: text('origin').max(300),
@@ -20,7 +22,7 @@ const repliedValues = {
   text: z.string().nullable(),
   picture: z.string().nullable(),
   accentColor: z.string().nullable(),
-  avatarColor: z.enum(avatarColors).nullable(),
+  avatarColor: z.enum(avatarColors).meta({ id: 'AvatarColor' }).nullable(),
   flag: z.boolean(),
 }
 type Replied = ByKind<typeof repliedValues>
@@ -63,6 +65,18 @@ export const userReply = namedObject('User', {
 })
 export type UserReply = z.infer<typeof userReply>
 
+/** The caller's account, with what other tables hold of it. */
+export const selfReply = userReply
+  .extend({
+    /** While the instance sends mail: of an account at home here. Contract: 3, Mail. */
+    email: emailReply.nullable().optional(),
+    emailNotices: z.boolean().optional(),
+    /** How many invites the account may make in 30 days, while it may. Contract: 4, Invites of members. */
+    memberInvites: z.int().optional(),
+  })
+  .meta({ id: 'Self' })
+export type SelfReply = z.infer<typeof selfReply>
+
 const publicNames = ['username', ...fieldsWith({ shownTo: 'everybody' })] as const
 /** A release before lacks new fields. */
 export const publicProfile = userReply
@@ -89,6 +103,8 @@ export const registerBody = z.object({
   homeInstance: absentWhenEmpty('homeInstance', limits.hostMax),
   homeUserId: anyValue<string>(),
   inviteToken: anyValue<string>(),
+  reason: registrationReason,
+  proof: anyValue<string>(),
 })
 
 /** Spec: Registration, homeUserId. */
@@ -184,6 +200,8 @@ export const newHomeUserId = text('homeUserId')
 export const profileBody = z.object({
   ...editedFields,
   homeUserId: newHomeUserId.optional(),
+  /** Of logins by an unknown client. Ignored while the instance sends no mail. Contract: 3, Mail. */
+  emailNotices: z.boolean({ error: 'emailNotices must be true or false' }).optional(),
   replicatedInstances: z
     .array(replicatedInstance)
     .max(limits.replicatedInstancesMax, { error: `replicatedInstances holds at most ${limits.replicatedInstancesMax}` })
@@ -205,6 +223,18 @@ export const changePasswordBody = z.object({
 })
 /** Contract: 3, sessions/end and export. */
 export const ownPasswordBody = namedObject('OwnPassword', ownConfirmation)
+
+/** `language`: of all mails to this address. Contract: 3, Mail. */
+export const setEmailBody = z.object({
+  email: emailAddress,
+  language: z.enum(mailLanguages, { error: `language must be one of ${mailLanguages.join(', ')}` }).nullish(),
+  ...ownConfirmation,
+})
+export const setEmailReply = z.object({ success: z.literal(true), email: emailReply })
+/** All that is wrong with a token has one answer. */
+export const confirmEmailBody = z.object({ token: anyValue<string>() })
+/** Everything has one answer. Contract: 3, Mail. */
+export const requestRecoveryBody = z.object({ username: anyValue<string>(), email: anyValue<string>() })
 
 const code = anyText('code').min(1, { error: 'code is required' })
 
@@ -246,6 +276,7 @@ export const ownedSpaces = z.array(
 export const successReply = namedObject('Success', { success: z.literal(true) })
 /** The replies of an endpoint that tells no more. */
 export const done = { 200: successReply } as const
+export const accepted = { 202: successReply } as const
 
 export const uploadReply = z.object({
   filename: z.string(),
@@ -265,11 +296,18 @@ export const instanceInfoReply = z.object({
   version: z.string(),
   registrationOpen: z.boolean(),
   federatedRegistrationOpen: z.boolean(),
+  /** Only while they are on. Contract: 3, Approval. */
+  approvalRequired: z.literal(true).optional(),
+  askReason: z.literal(true).optional(),
   instanceId: z.string(),
   directoryConfigured: z.boolean(),
   directoryAvailable: z.boolean(),
   directoryEnabled: z.boolean(),
   supportCardEnabled: z.boolean(),
+  /** Only while it is on. Contract: 3, Proof of work. */
+  proofOfWork: z.literal('registration').optional(),
+  /** Only while it sends mail. Contract: 3, Mail. */
+  mail: z.literal(true).optional(),
 })
 
 /** `version` rises within each changing transaction: a late write never restores an older state. */

@@ -31,7 +31,10 @@ const all = 'select, insert, update, delete'
 export const grants: Readonly<Record<DatabaseService, Grants>> = {
   identity: {
     ...newIds,
-    outbox: ['event.user.', 'event.invite.redeemed.', 'event.instance.settings-changed.'],
+    outbox: [
+      ...['event.user.', 'event.invite.redeemed.', 'event.invite.revoked.', 'event.registration.'],
+      'event.instance.settings-changed.',
+    ],
     tables: {
       ...outbox,
       ...allow('select, insert, update', 'users', 'account_versions', 'federation_limits'),
@@ -39,7 +42,8 @@ export const grants: Readonly<Record<DatabaseService, Grants>> = {
       ...allow('select, insert', 'invite_redemptions'),
       audit_log: 'select, insert, update (actor_username, target_name), delete',
       ...allow(all, 'uploads', 'second_factors', 'passkeys', 'passkey_challenges'),
-      ...allow(all, 'linked_identities', 'provider_flows', 'provider_tickets', 'logout_tokens'),
+      ...allow(all, 'linked_identities', 'provider_flows', 'provider_tickets', 'used_tokens'),
+      ...allow(all, 'registrations', 'blocked_networks'),
       ...allow(all, 'federation_registries', 'federation_credentials', 'attach_proofs'),
       ...allow(all, 'deletion_orders', 'upstream_deletions'),
       ...allow('select, insert, update (id), delete', 'file_removals', 'sign_ins'),
@@ -75,8 +79,9 @@ export const grants: Readonly<Record<DatabaseService, Grants>> = {
     tables: {
       ...outbox,
       ...writeAuditLog,
-      users: `select (id, username, is_deleted, is_admin, password_changed_at, second_factor_due), ${lockUsers}`,
-      instance_settings: 'select (id, worker_id)',
+      users: `select (id, username, home_instance, is_deleted, is_admin, password_changed_at, second_factor_due),
+        ${lockUsers}`,
+      instance_settings: 'select (id, worker_id, member_invites)',
       invites: all,
       invite_redemptions: 'select',
     },

@@ -133,6 +133,8 @@ describe('Instance settings: the table', () => {
       federatedRegistrationOpen: true,
       autoAcceptPeering: false,
       reservedUsernames: [],
+      proofOfWork: 'off',
+      memberInvites: 0,
     })
     expect(await read(em, 'select id from instance_settings')).to.have.length(1)
   })

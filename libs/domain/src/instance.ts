@@ -22,7 +22,11 @@ export const operator: Operator = { userId: null, username: 'operator' }
 type AuditRecord = {
   action: AuditAction
   actor: Actor
-  target: { type: 'user' | 'invite' | 'settings' | 'peer' | 'approval-request'; id: string | null; name?: string }
+  target: {
+    type: 'user' | 'registration' | 'invite' | 'settings' | 'peer' | 'approval-request'
+    id: string | null
+    name?: string
+  }
   /** Never a secret, token or password. */
   detail?: Record<string, unknown>
   at: Date

@@ -9,6 +9,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { AfterCommit } from './after-commit.ts'
 import type { IdentityConfig } from './config.ts'
 import type { PasswordHasher } from './hashing/password-hasher.ts'
+import type { ProofKeys } from './operations/registration/proof-keys.ts'
 import type { Providers } from './providers/providers.ts'
 import type { ImageConverter } from './uploads/image-converter.ts'
 import type { UploadCleanup } from './uploads/upload-cleanup.ts'
@@ -33,6 +34,7 @@ export type Deps = Resources & {
   outbound: Outbound
   tokenKey: TokenKey
   encryptionKey: EncryptionKey
+  proofKeys: ProofKeys
   images: ImageConverter
   freeDiskBytes: (folder: string) => Promise<number>
   uploadStore: UploadStore

@@ -40,9 +40,24 @@ export const policy = {
   /** What a provider says of itself is read again after a day, after a failure or for an unknown key once a minute. */
   providerMetadataMs: 24 * 60 * 60 * 1000,
   providerRetryMs: 60_000,
+  /** Contract: 3, Proof of work. */
+  proofMs: 2 * 60 * 1000,
+  proofIterations: 2_000,
+  /** A solution at most: 0.9 ms each on a server, some 15 ms on a slow phone of 2018. */
+  proofCounterLeast: 30,
+  proofCounterMost: 300,
+  proofCounterPerRegistration: 3,
+  proofRateMs: 60 * 60 * 1000,
+  proofLengthMax: 2_000,
   /** Since a logout token was made, by the clock of the provider. */
   logoutTokenMs: 10 * 60 * 1000,
   providerClockSkewMs: 60_000,
+  /** Contract: 3, Approval. */
+  registrationReceiptBytes: 32,
+  registrationMs: 30 * 24 * 60 * 60 * 1000,
+  denialUndoMs: 60_000,
+  registrationSweepIntervalMs: 60_000,
+  waitingCountMax: 1_000,
   /** Spec: Login 5. */
   homeCheckTimeoutMs: 10_000,
   /** Until the word of federation-fanout on a slow home arrives. */
@@ -57,6 +72,7 @@ export const policy = {
   /** Session gateways gather for 0.5 s. Contract: 5, A user. */
   socketsCallTimeoutMs: 2_000,
   auditOfUser: 20,
+  invitedOfUser: 100,
   /** Peers have 15 s. Contract: 7, fan-out. */
   fanoutCallTimeoutMs: 20_000,
   /** Longer than the call, whose attempt it keeps for one replica. */

@@ -2,7 +2,7 @@ import { createCacheInvalidator, createEncryptionKey, createTokenKey } from '@ga
 import { startOutboxRelay } from '@gatehouse/bus'
 import * as events from '@gatehouse/contracts'
 import { databaseTime } from '@gatehouse/database'
-import { DeletionOrder } from '@gatehouse/domain'
+import { DeletionOrder, Registration } from '@gatehouse/domain'
 import { createOutbound } from '@gatehouse/outbound'
 import { createQuota, systemTimer } from '@gatehouse/runtime'
 import {
@@ -20,8 +20,9 @@ import { startPasswordHasher } from './hashing/password-hasher.ts'
 import { policy } from './policy.ts'
 import { startOrders } from './operations/federation/delete-remote-identities.ts'
 import { createRemotePictures } from './operations/federation/remote-pictures.ts'
+import { createProofKeys } from './operations/registration/proof-keys.ts'
 import { createProviders } from './providers/providers.ts'
-import { startRetention } from './retention.ts'
+import { startRegistrationSweep, startRetention } from './retention.ts'
 import { countOverdueDeletions, startUpstreamDeletions } from './operations/deletion/upstream-deletions.ts'
 import { accountStateRoutes, operatorRoutes, upstreamRoutes } from './routes/internal.ts'
 import { adminRoutes } from './routes/admin.ts'
@@ -40,7 +41,8 @@ export { readConfig, type IdentityConfig } from './config.ts'
 /** The invite service relays the other events of invites. */
 const relayedEvents = [
   ...[...events.accountEvents, events.deletedPresence, events.inviteRedeemed, events.settingsChanged],
-  ...[events.passkeyAdded, events.passkeyRemoved, events.secondFactorBlocked, events.identityChanged],
+  ...[events.registrationChanged, events.passkeyAdded, events.passkeyRemoved, events.secondFactorBlocked],
+  events.identityChanged,
 ]
 
 export async function startIdentity(
@@ -70,6 +72,7 @@ export async function startIdentity(
     providers: createProviders({ ...resources, outbound }, providersFile ?? { current: [] }),
     tokenKey: createTokenKey(config.jwtSecret, config.previousJwtSecrets),
     encryptionKey: createEncryptionKey(config.encryptionSecret, config.previousEncryptionSecrets),
+    proofKeys: createProofKeys(config.encryptionSecret, config.previousEncryptionSecrets),
     images: opening.use(startImageConverter(resources)),
     freeDiskBytes,
     exportQuota: createQuota(1, policy.exportsAtOnce),
@@ -83,6 +86,7 @@ export async function startIdentity(
   const deps: Deps = { ...basis, remotePictures, ...overrides }
   measureBacklogs(deps)
   opening.use(await respondToCalls(deps))
+  opening.use(startRegistrationSweep(deps))
   opening.use(startOrders(deps))
   opening.use(startUpstreamDeletions(deps))
   const routes = [
@@ -131,6 +135,9 @@ function measureBacklogs({ metrics, orm, clock, relay, config, freeDiskBytes }: 
   gauge('gatehouse_deletion_orders_overdue', orders, () => orm.em.fork().count(DeletionOrder, { state: 'overdue' }))
   const deletions = 'Deletions that a further service has not done for a day'
   gauge('gatehouse_upstream_deletions_overdue', deletions, () => countOverdueDeletions({ orm, clock }))
+  const waiting = 'Registrations that wait for an admin'
+  const undecided = { username: { $ne: null }, deniedAt: null }
+  gauge('gatehouse_registrations_waiting', waiting, () => orm.em.fork().count(Registration, undecided))
   const free = 'Free bytes where uploads are received'
   gauge('gatehouse_upload_disk_free_bytes', free, () => freeDiskBytes(config.uploadDir))
 }

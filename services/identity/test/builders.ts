@@ -58,7 +58,7 @@ export async function rememberAsker({ deps }: Where, origin: string, userId: str
 /** An active invite of one use, unless told otherwise. */
 export async function buildInvite(
   { deps }: Where,
-  overrides: Partial<Pick<Invite, 'maxUses' | 'usedCount' | 'expiresAt' | 'revokedAt' | 'createdBy'>> = {},
+  overrides: Partial<Pick<Invite, 'maxUses' | 'usedCount' | 'expiresAt' | 'revokedAt' | 'createdBy' | 'byMember'>> = {},
 ): Promise<Invite> {
   const em = deps.orm.em.fork()
   const invite = em.create(Invite, {

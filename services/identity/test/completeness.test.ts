@@ -58,6 +58,7 @@ const untoldByExport: Excepted = {
   'provider_flows.user_id': 'a secret of minutes',
   'provider_tickets.user_id': 'a secret of minutes',
   'read_states.user_id': 'a mark of the client',
+  'registrations.user_id': 'the receipt of a registration that an admin approved, for 30 days',
   'replica_hosts.user_id': 'an index of lists that are told',
   'role_assignments.user_id': 'a record of the space',
   'space_folders.user_id': 'an order of the client',

@@ -95,6 +95,8 @@ describe('a caller is judged again when the request is acted upon', () => {
       changePassword: { newPassword, currentPassword: testPassword },
       verifyPassword: { password: testPassword },
       endSessions: { password: testPassword },
+      setEmail: { email: 'me@mail.example', password: testPassword },
+      removeEmail: { password: testPassword },
       renewToken: undefined,
       exportData: { password: testPassword },
       deleteSelf: { username: user.username, password: testPassword },
@@ -120,6 +122,10 @@ describe('a caller is judged again when the request is acted upon', () => {
       endUserSessions: undefined,
       deleteUser: undefined,
       patchSettings: { instanceName: 'changed' },
+      approveRegistration: undefined,
+      denyRegistration: {},
+      restoreRegistration: undefined,
+      decideRegistrations: { ids: [target.id], decision: 'approve' },
     })
     const changes = (user: User) =>
       Object.entries(bodies(user)).map(([name, body]) => {

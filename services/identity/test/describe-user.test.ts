@@ -51,6 +51,7 @@ describe('GET /api/admin/users/:id', () => {
     const { user: shown, audit, ...rest } = found as { user: object; audit: object[] }
     expect(rest).to.deep.equal({
       invitedBy: { inviteId, name: 'for a friend', userId: admin.id, username: admin.username },
+      invited: [],
       sockets: [socket],
       incomplete: false,
       passkeys: 1,
@@ -78,6 +79,17 @@ describe('GET /api/admin/users/:id', () => {
     const { sockets, incomplete, passkeys, secondFactor, lastLoginAt } = body
     const rest = { sockets, incomplete, passkeys, secondFactor, lastLoginAt }
     expect(rest).to.deep.equal({ sockets: [], incomplete: true, passkeys: 0, secondFactor: false, lastLoginAt: null })
+  })
+
+  it('shows who came by the invites of an account, the latest first, without who is deleted', async () => {
+    const [first, deleted, last] = [await buildUser(identity), await buildUser(identity), await buildUser(identity)]
+    for (const user of [first, deleted, last]) await redeem(user)
+    await answered(identity.call('DELETE', `/api/admin/users/${deleted.id}`, { as: admin }))
+
+    const invited = (await look(admin.id)).body['invited'] as { id: string }[]
+
+    expect(invited.slice(0, 2)).to.deep.equal([last, first].map(({ id, username }) => ({ id, username })))
+    expect(invited.map(({ id }) => id)).to.not.include(deleted.id)
   })
 
   it('is for admins, of known ids', async () => {

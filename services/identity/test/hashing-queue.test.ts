@@ -46,6 +46,8 @@ describe('While the hashing queue is full', () => {
     recover: recovery,
     verifyPassword: own({ password }),
     changePassword: own({ currentPassword: password, newPassword }),
+    setEmail: own({ email: 'me@mail.example', password }),
+    removeEmail: own({ password }),
     deleteSelf: async () => ({ as: user, body: { username: user.username, password } }),
     endSessions: own({ password }),
     exportData: own({ password }),

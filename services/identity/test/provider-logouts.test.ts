@@ -6,8 +6,8 @@ import { sessionsEnded } from '@gatehouse/contracts'
 import {
   AuditEntry,
   LinkedIdentity,
-  LogoutToken,
   ProviderTicket,
+  UsedToken,
   accountStateOf,
   nextId,
   type User,
@@ -222,11 +222,11 @@ describe('Back-channel logout', () => {
     const token = await provider.sign(claims, 'logout+jwt')
     expect(answerOf(await send(token))).to.deep.equal(ended)
     const em = identity.deps.orm.em.fork()
-    const { expiresAt } = await em.findOneOrFail(LogoutToken, { jti: claims.jti! })
-    await em.nativeDelete(LogoutToken, { jti: claims.jti! })
+    const { expiresAt } = await em.findOneOrFail(UsedToken, { token: claims.jti! })
+    await em.nativeDelete(UsedToken, { token: claims.jti! })
     identity.clock.set(expiresAt.getTime() - 2_000)
     expect(answerOf(await send(token))).to.deep.equal(ended)
-    await em.nativeDelete(LogoutToken, { jti: claims.jti! })
+    await em.nativeDelete(UsedToken, { token: claims.jti! })
 
     identity.clock.set(expiresAt.getTime())
 

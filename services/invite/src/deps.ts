@@ -1,4 +1,5 @@
 import type { OutboxRelay } from '@gatehouse/bus'
+import type { ActingCaller } from '@gatehouse/domain'
 import type { Resources } from '@gatehouse/service-kit'
 import type { InviteConfig } from './config.ts'
 
@@ -6,5 +7,7 @@ import type { InviteConfig } from './config.ts'
 export type InviteResources = Omit<Resources, 'accountStateCache'>
 
 export type Deps = InviteResources & { config: InviteConfig; relay: OutboxRelay }
+
+export type ActingMember = ActingCaller & { username: string }
 
 export type ChangeDeps = Pick<Deps, 'orm' | 'clock' | 'random' | 'relay'>

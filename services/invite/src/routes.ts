@@ -1,11 +1,11 @@
 import Router from '@koa/router'
 import { endpoints } from '@gatehouse/contracts'
-import { answer, requestIdOf, requireAdmin, type AppState } from '@gatehouse/service-kit'
+import { answer, requestIdOf, requireAdmin, requireUser, type AppState } from '@gatehouse/service-kit'
 import type { Deps } from './deps.ts'
 import { checkInvite } from './operations/check-invite.ts'
-import { createInvite } from './operations/create-invite.ts'
-import { deleteInvite, patchInvite, reinstateInvite, revokeInvite } from './operations/change-invite.ts'
-import { inviteReply, listInvites, listRedemptions } from './replies/invite-reply.ts'
+import { createInvite, createOwnInvite } from './operations/create-invite.ts'
+import * as changes from './operations/change-invite.ts'
+import { inviteReply, listInvites, listOwnInvites, listRedemptions } from './replies/invite-reply.ts'
 
 /** Contract: 3, check-invite; 4. */
 export function inviteRoutes(deps: Deps): Router<AppState> {
@@ -20,19 +20,25 @@ export function inviteRoutes(deps: Deps): Router<AppState> {
   answer(router, endpoints.listInvites, (query) => listInvites(deps, query))
   answer(router, endpoints.listRedemptions, ({ id, ...page }) => listRedemptions(deps, id, page))
   answer(router, endpoints.patchInvite, async ({ id, ...change }, ctx) => {
-    return await inviteReply(deps, await patchInvite(deps, { id, change, ...callOf(ctx) }))
+    return await inviteReply(deps, await changes.patchInvite(deps, { id, change, ...callOf(ctx) }))
   })
   answer(router, endpoints.revokeInvite, async ({ id }, ctx) => {
-    return { invite: await inviteReply(deps, await revokeInvite(deps, { id, ...callOf(ctx) })) }
+    return { invite: await inviteReply(deps, await changes.revokeInvite(deps, { id, ...callOf(ctx) })) }
   })
   answer(router, endpoints.reinstateInvite, async ({ id, ...change }, ctx) => {
-    const { invite, tokenRotated } = await reinstateInvite(deps, { id, change, ...callOf(ctx) })
+    const { invite, tokenRotated } = await changes.reinstateInvite(deps, { id, change, ...callOf(ctx) })
     return { invite: await inviteReply(deps, invite), tokenRotated }
   })
-  answer(router, endpoints.deleteInvite, ({ id }, ctx) => deleteInvite(deps, { id, ...callOf(ctx) }))
+  answer(router, endpoints.deleteInvite, ({ id }, ctx) => changes.deleteInvite(deps, { id, ...callOf(ctx) }))
+  answer(router, endpoints.createOwnInvite, async (input, ctx) => {
+    return await inviteReply(deps, await createOwnInvite(deps, { ...input, ...ownCallOf(ctx) }))
+  })
+  answer(router, endpoints.listOwnInvites, (query, ctx) => listOwnInvites(deps, requireUser(ctx).userId, query))
+  answer(router, endpoints.revokeOwnInvite, async ({ id }, ctx) => {
+    return { invite: await inviteReply(deps, await changes.revokeOwnInvite(deps, { id, ...ownCallOf(ctx) })) }
+  })
   return router
 }
 
-function callOf(ctx: { state: AppState }) {
-  return { admin: requireAdmin(ctx), requestId: requestIdOf(ctx) }
-}
+const callOf = (ctx: { state: AppState }) => ({ actor: requireAdmin(ctx), requestId: requestIdOf(ctx) })
+const ownCallOf = (ctx: { state: AppState }) => ({ caller: requireUser(ctx), requestId: requestIdOf(ctx) })

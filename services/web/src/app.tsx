@@ -18,7 +18,7 @@ const RegisterPage = lazyPage(() => import('./pages/auth/register-page.tsx').the
 const HomePage = lazyPage(() => loadHomePage().then((page) => page.HomePage))
 const NewPasswordPage = lazyPage(() => loadHomePage().then((page) => page.NewPasswordPage))
 const SignInPage = lazyPage(() => import('./pages/auth/sign-in-page.tsx').then((page) => page.SignInPage))
-const RecoverPage = lazyPage(() => import('./pages/auth/recover-page.tsx').then((page) => page.RecoverPage))
+const LinkPages = lazyPage(() => import('./pages/auth/link-pages.tsx').then((page) => page.LinkPages))
 const SettingsPage = lazyPage(() => loadSettingsPage().then((page) => page.SettingsPage))
 const AdminPage = lazyPage(() => import('./pages/admin/admin-page.tsx').then((page) => page.AdminPage))
 
@@ -41,7 +41,7 @@ const knownPaths =
   /^\/(?:login|register|channels\/@me|settings(?:\/[a-z]+)?|admin(?:\/[a-z]+|\/users\/\d+|\/federation\/orders)?)?\/?$/
 
 /** Links, and the way back from a provider, count with any session or none. */
-const isOpen = /^\/(recover|sign-in)\/?$/
+const isOpen = /^\/(recover|sign-in|forgot|confirm-email)\/?$/
 
 export function App() {
   const deletionReport = useState<IdentityDeletions | null>(null)
@@ -69,7 +69,7 @@ function GuardedRoutes() {
 
   const authLoading = <AuthFrame title={t('Loading…')}>{null}</AuthFrame>
   if (isOpen.test(pathname)) {
-    return <Suspense fallback={authLoading}>{pathname.startsWith('/r') ? <RecoverPage /> : <SignInPage />}</Suspense>
+    return <Suspense fallback={authLoading}>{pathname.startsWith('/s') ? <SignInPage /> : <LinkPages />}</Suspense>
   }
   // Pages that do not exist need no login.
   const isPublic = !knownPaths.test(pathname)

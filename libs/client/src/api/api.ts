@@ -31,8 +31,10 @@ const responseTimeoutMs = 30_000
 const uploadTimeoutMs = 120_000
 const repetitions = 2
 
+type FieldOf<Reply> = Reply extends unknown ? keyof Reply & string : never
+
 /** A field that the reply has, where the library reads one: without it the answer is a foreign one. */
-const replyFields: { readonly [N in keyof Endpoints]?: keyof Endpoints[N]['reply'] & string } = {
+const replyFields: { readonly [N in keyof Endpoints]?: FieldOf<Endpoints[N]['reply']> } = {
   register: 'token',
   login: 'token',
   recover: 'token',
@@ -57,9 +59,8 @@ const replyFields: { readonly [N in keyof Endpoints]?: keyof Endpoints[N]['reply
 export function createApi(options: ApiOptions) {
   const { origin } = options
   /** Without a name the answer is an upstream's, which may have a form of its own. */
-  const perform = async (path: string, init: PlainInit, name?: keyof Endpoints) => {
-    const { access, readsToken }: Partial<EndpointRow> = name ? endpointTable[name] : {}
-    const token = access === 'anyone' && !readsToken ? null : options.token?.()
+  const perform = async (path: string, init: PlainInit, name?: keyof Endpoints, isOpen = false) => {
+    const token = isOpen ? null : options.token?.()
     const headers = { ...init.headers, ...(token && { authorization: `Bearer ${token}` }) }
     const answer = await send(options, origin + path, { ...init, headers }, name)
     const isOwn = isOfInstance(answer, name)
@@ -73,9 +74,9 @@ export function createApi(options: ApiOptions) {
     throw refusal
   }
   const call: Call = async (name, ...[input]) => {
-    // Objects have names of their own, such as `constructor`.
-    const { method, path } = Object(endpointTable[name]) as EndpointRow
-    if (!path) throw new TypeError(`There is no endpoint ${name}`)
+    const row = findRow(endpointTable, name) ?? findRow(await loadAdminEndpoints(origin), name)
+    if (!row) throw new TypeError(`There is no endpoint ${name}`)
+    const { method, path, access, readsToken } = row
     const { params, query = {}, signal = null, body = method === 'POST' ? {} : undefined } = (input ?? {}) as AnyInput
     const isJson = body !== undefined && !(body instanceof FormData)
     const init: PlainInit = {
@@ -86,7 +87,8 @@ export function createApi(options: ApiOptions) {
       // No endpoint redirects: a proxy leads to its login page.
       redirect: 'error',
     }
-    return (await perform(fillPath(path, params) + queryText(query), init, name)) as never
+    const isOpen = access === 'anyone' && !readsToken
+    return (await perform(fillPath(path, params) + queryText(query), init, name, isOpen)) as never
   }
   const read = async (path: string, init: RequestInit, attempt: number): Promise<Response> => {
     // The token goes to no other origin.
@@ -132,6 +134,21 @@ export function createApi(options: ApiOptions) {
     },
     uploadUrl: <T extends string | null>(filename: T) =>
       (filename === null ? null : origin + fillPath(endpointTable.getUpload.path, { filename })) as T,
+  }
+}
+
+/** Objects have names of their own, such as `constructor`. */
+function findRow(table: Readonly<Record<string, EndpointRow>>, name: string): EndpointRow | null {
+  const row = Object(table[name]) as Partial<EndpointRow>
+  return row.path ? (row as EndpointRow) : null
+}
+
+/** In a file of their own: a login page, and a chat, need none of them. */
+async function loadAdminEndpoints(origin: string): Promise<Readonly<Record<string, EndpointRow>>> {
+  try {
+    return (await import('@gatehouse/contracts/admin-endpoints')).adminEndpoints
+  } catch (error) {
+    throw new NetworkFailure(origin, false, error)
   }
 }
 
@@ -187,7 +204,8 @@ function isOfInstance({ response: { ok, status, headers }, body }: Answer, name?
   if (!name) return true
   if (name === 'exportData') return headers.get('content-type') === 'application/zip'
   const field = replyFields[name]
-  return body !== null && (!field || field in body)
+  // A registration that waits for approval brings no token.
+  return body !== null && (!field || field in body || (status === 202 && 'pending' in body))
 }
 
 function readRefusal({ response: { status, headers }, body }: Answer): ApiError {

@@ -12,11 +12,17 @@ export type Endpoints = { [N in ClientEndpointName]: { input: EndpointInput<N>; 
 /** Times in ms. */
 export type User = EndpointReply<'getSelf'>
 export type Status = User['status']
+/** Of one's own account. */
+export type OwnEmail = NonNullable<User['email']>
 export type ReplicatedInstance = User['replicatedInstances'][number]
 
 export type Credentials = EndpointBody<'login'>
 export type SignedIn = EndpointReply<'login'>
 export type Registration = EndpointBody<'register'>
+/** In place of a session: an admin decides first. The receipt tells what becomes of it, and is shown once. */
+export type PendingRegistration = Extract<EndpointReply<'register'>, { pending: true }>
+/** What `@gatehouse/client/proof` solves. */
+export type ProofChallenge = EndpointReply<'proofChallenge'>
 export type Availability = EndpointReply<'checkUsername'>
 export type InviteCheck = EndpointReply<'checkInvite'>
 /** Federated users may leave out `currentPassword`. */

@@ -1,3 +1,5 @@
+import { createChallenge } from 'altcha-lib'
+import { deriveKey } from 'altcha-lib/algorithms/web/pbkdf2'
 import { expect } from 'chai'
 import { buildToken, buildUser } from '../../test/builders.ts'
 import { buildClient, buildConnectedClient, home, remote } from '../../test/harness.ts'
@@ -87,6 +89,28 @@ describe('connecting with the password that the home issues', () => {
       expect(built.client.connections.find(remote)).to.include({ token: 'by-login', ownPassword: true })
     })
   }
+
+  /** Contract: 3, Proof of work. */
+  it('solves the proof of work that an instance asks for, and registers again with it', async () => {
+    const built = await buildConnecting()
+    issueAt(built)
+    const data = { counterMax: 3 }
+    const challenge = await createChallenge({ algorithm: 'PBKDF2/SHA-512', cost: 1, counter: 2, data, deriveKey })
+    built.network.answer(`GET ${remote}/api/auth/challenge`, { body: challenge })
+    built.network.answer(register, ({ json }): Reply =>
+      json['proof'] ? { status: 201, body: { token: 'proven', user: there } } : refusal(403, 'proof_required'),
+    )
+
+    await built.client.connections.connect('b.example', 'home password')
+
+    const [first, second] = built.network.sentTo(register).map(({ json }) => json)
+    expect({ ...second, proof: undefined }).to.deep.equal({ ...first, proof: undefined })
+    expect(JSON.parse(atob(String(second?.['proof'])))).to.deep.include({
+      challenge: JSON.parse(JSON.stringify(challenge)),
+    })
+    expect(built.client.connections.find(remote)).to.include({ token: 'proven', state: 'connected' })
+    expect(built.network.sentTo(login)).to.have.length(0)
+  })
 
   it('ends at another refusal, and where the account there has another password', async () => {
     const built = await buildConnecting()

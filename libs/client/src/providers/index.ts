@@ -1,6 +1,6 @@
 // The entry `@gatehouse/client/providers`: only pages that offer identity providers need it.
 import type { Api, CallOptions } from '../api/api.ts'
-import type { Endpoints, LinkedIdentity, User } from '../api/records.ts'
+import type { Endpoints, LinkedIdentity, PendingRegistration, User } from '../api/records.ts'
 import type { KeyValueStorage } from '../platform.ts'
 import type { Session } from '../session/session.ts'
 
@@ -66,11 +66,17 @@ export type ProviderLogIn = {
   username?: string
   displayName?: string | null
   inviteToken?: string | null
+  /** For the admin who decides. */
+  reason?: string | null
 }
 
-/** `username`: nobody is linked to this identity. Repeat it with a `username`, and with an invite where `isInviteNeeded`. */
+/**
+ * `username`: nobody is linked to this identity. Repeat it with a `username`, and with an invite where `isInviteNeeded`.
+ * `approval`: an admin decides on the registration; keep the receipt. Contract: 3, Approval.
+ */
 export type ProviderLogInStep =
   | { next: null; user: User }
+  | { next: 'approval'; pending: PendingRegistration }
   | { next: 'second_factor' }
   | { next: 'username'; proposal: { username: string | null; displayName: string | null }; isInviteNeeded: boolean }
 
@@ -79,15 +85,16 @@ type SignInClient = Pick<Api, 'call'> & { session: Pick<Session, 'initSession'> 
 /** Logs in, or registers, with a ticket of the purpose `login`. A step that asks for more leaves the ticket. Throws as `client.call`. */
 export async function finishProviderLogIn(
   { call, session }: SignInClient,
-  { ticket, code, username, displayName, inviteToken }: ProviderLogIn,
+  { ticket, code, username, displayName, inviteToken, reason }: ProviderLogIn,
   options?: CallOptions,
 ): Promise<ProviderLogInStep> {
-  const registration = username !== undefined && { username, displayName: displayName || null, inviteToken }
+  const registration = username !== undefined && { username, displayName: displayName || null, inviteToken, reason }
   try {
     const signedIn = await call('finishProvider', {
       body: { ticket, ...(code && { code }), ...registration },
       ...options,
     })
+    if ('pending' in signedIn) return { next: 'approval', pending: signedIn }
     if (!('token' in signedIn)) throw new TypeError('The answer has no token')
     session.initSession(signedIn.token, signedIn.user)
     return { next: null, user: signedIn.user }

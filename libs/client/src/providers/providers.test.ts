@@ -90,6 +90,18 @@ describe('signing in with an identity provider', () => {
     expect(client.session.getSnapshot().token).to.equal('new')
   })
 
+  it('gives the receipt of a registration that waits for approval, and begins no session', async () => {
+    const { client, network } = buildClient()
+    const pending = { pending: true, username: 'alice', receipt: 'receipt-1' }
+    network.answer(finish, { status: 202, body: pending })
+
+    const step = await finishProviderLogIn(client, { ticket: 't1', username: 'alice', reason: 'I sing' })
+
+    expect(step).to.deep.equal({ next: 'approval', pending })
+    expect(network.sentTo(finish)[0]?.json).to.include({ username: 'alice', reason: 'I sing' })
+    expect(client.session.getSnapshot().token).to.equal(null)
+  })
+
   it('links an identity under the session, which a refusal leaves', async () => {
     const { client, network } = buildClient()
     client.session.initSession('own', buildUser())

@@ -5,6 +5,8 @@ import { isAborted } from '../api/errors.ts'
 import { systemClock } from '../platform.ts'
 import { createStore } from '../store.ts'
 
+export { createRegistrationWatch, type RegistrationState, type RegistrationWatch } from './registration-watch.ts'
+
 export type RegistrationEntry = { username: string; password: string; confirmation: string }
 export type RegistrationProblems = Partial<Record<keyof RegistrationEntry, string>>
 

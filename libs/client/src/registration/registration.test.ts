@@ -161,6 +161,20 @@ describe('Client session behaviour: registration step 2', () => {
     expect(client.session.getSnapshot().token).to.equal(null)
   })
 
+  it('begins no session for one that waits for approval, and gives its receipt', async () => {
+    const { client, storage, network } = buildClient()
+    const pending = { pending: true, username: 'alice', receipt: 'receipt-1' }
+    network.answer(register, { status: 202, body: pending })
+
+    const outcome = await client.register({ ...input, avatar, reason: 'I sing', proof: 'proof-1' })
+
+    expect(outcome).to.deep.equal({ user: null, avatarError: null, pending })
+    expect(network.sent).to.have.length(1)
+    expect(network.sent[0]?.json).to.include({ reason: 'I sing', proof: 'proof-1' })
+    expect(storage.values.size).to.equal(0)
+    expect(client.session.getSnapshot().token).to.equal(null)
+  })
+
   it('gives the password to the automatic connection', async () => {
     const { client, network } = buildClient()
     const user = buildUser({ replicatedInstances: [{ origin: remote, username: 'alice@home.example' }] })

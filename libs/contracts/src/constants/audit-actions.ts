@@ -7,6 +7,7 @@ export const auditActions = [
   ...['user.second-factor-removed', 'user.second-factor-blocked', 'user.passkey-cloned'],
   ...['user.identity-linked', 'user.identity-unlinked', 'user.sessions-ended-by-provider'],
   'user.home-answer-refused',
+  ...['registration.approved', 'registration.denied', 'registration.restored'],
   'instance.imported',
   ...['invite.created', 'invite.changed', 'invite.revoked', 'invite.reinstated', 'invite.deleted'],
   ...['peer.initiated', 'peer.initiation-refused', 'peer.revoked', 'peer.reset', 'peer.forgotten'],

@@ -24,6 +24,8 @@ export const passkeyNameMax = 64
 /** Contract: 3, Identity providers. */
 export const linkedIdentitiesMax = 10
 export const redirectMax = 1_000
+/** Contract: 3, Mail. RFC 5321, 4.5.3.1.3. */
+export const emailMaxBytes = 254
 /** Contract: 5, suspend. */
 export const suspensionReasonMax = 500
 /** Contract: 5, Settings. */
@@ -31,7 +33,15 @@ export const contactMax = 200
 export const descriptionMax = 300
 export const rulesMax = 2_000
 export const reservedUsernamesMax = 500
+/** Contract: 3, Approval. */
+export const registrationReasonMax = 500
+export const decisionsAtOnce = 200
+export const denialBlockHoursMax = 720
 export const inviteNameMax = 64
+/** Contract: 4, Invites of members. */
+export const memberInvitesMax = 1_000
+export const memberInviteUsesMax = 10
+export const memberInviteMs = 30 * 24 * 60 * 60 * 1000
 /** The end of the year 9999: PostgreSQL reads no year of five digits. */
 export const inviteExpiresAtMaxMs = 253_402_300_799_999
 export const fanoutOriginsMax = 100

@@ -1,7 +1,9 @@
 import { deletionOrdersReply, fanoutBody, fanoutReply } from '../federation.ts'
 import * as identities from '../identities.ts'
 import * as passkeys from '../passkeys.ts'
+import { proofChallenge } from '../proofs.ts'
 import * as providers from '../providers.ts'
+import * as registrations from '../registrations.ts'
 import { attachTokenBody } from '../relay.ts'
 import { socketsReply } from '../sockets.ts'
 import * as users from '../users.ts'
@@ -15,19 +17,32 @@ const ofOptionalToken = ['invalid_token', 'token_revoked', 'account_deleted'] as
 const ofToken = ['unauthorized', ...ofOptionalToken] as const
 const ofOwnCode = ['second_factor_off', 'second_factor_incorrect', 'second_factor_blocked'] as const
 
+/** Contract: 3, Approval. */
+const ofApproval = ['reason_required', 'reason_too_long', 'registration_blocked'] as const
+const pending = { 202: registrations.pendingRegistrationReply }
+
 /** Contract: 3. */
 export const accountDeclarations = {
-  register: endpoint('Register an account', okOrCreated(users.credentialsReply), {
-    body: users.registerBody,
-    refusals: [
-      ...['username_length_invalid', 'username_characters_invalid', 'username_local_part_invalid'],
-      ...['username_domain_part_invalid', 'username_too_long', 'replicated_username_format_required'],
-      ...['username_required', 'password_required', 'password_too_short', 'display_name_too_long'],
-      ...['home_instance_invalid', 'home_instance_is_here', 'username_taken', 'federated_account_exists'],
-      ...['invite_required', 'invite_invalid', 'federated_registration_closed', 'hashing_busy'],
-      'registration_by_password_closed',
-    ] as const,
-  }),
+  register: endpoint(
+    'Register an account',
+    { ...okOrCreated(users.credentialsReply), ...pending },
+    {
+      body: users.registerBody,
+      refusals: [
+        ...['username_length_invalid', 'username_characters_invalid', 'username_local_part_invalid'],
+        ...['username_domain_part_invalid', 'username_too_long', 'replicated_username_format_required'],
+        ...['username_required', 'password_required', 'password_too_short', 'display_name_too_long'],
+        ...['home_instance_invalid', 'home_instance_is_here', 'username_taken', 'federated_account_exists'],
+        ...['invite_required', 'invite_invalid', 'federated_registration_closed', 'hashing_busy'],
+        ...['registration_by_password_closed', 'proof_required', 'proof_refused', ...ofApproval],
+      ] as const,
+    },
+  ),
+  readRegistration: endpoint(
+    'What became of a registration that waited for approval, by its receipt',
+    ok(registrations.readRegistrationReply),
+    { body: registrations.readRegistrationBody },
+  ),
   checkUsername: endpoint('Whether a username is free', ok(users.checkUsernameReply), {
     query: users.checkUsernameQuery,
     refusals: ['username_required', 'registration_closed'],
@@ -35,11 +50,16 @@ export const accountDeclarations = {
   checkInvite: endpoint('Whether an invite can still be used', ok(users.checkInviteReply), {
     query: users.checkInviteQuery,
   }),
+  proofChallenge: endpoint(
+    'A challenge that a registration solves, for two minutes; 404 while the instance asks for no proof of work',
+    ok(proofChallenge),
+    { refusals: ['not_found'] },
+  ),
   login: endpoint('Log in with username and password', ok(users.credentialsReply), {
     body: users.loginBody,
     refusals: [
       ...['username_required', 'password_required', 'invalid_credentials', 'account_deleted'],
-      ...['account_suspended', 'account_suspended_by_home'],
+      ...['account_suspended', 'account_suspended_by_home', 'registration_pending'],
       ...ofLoginCode,
       ...['home_second_factor', 'federated_registration_closed', 'hashing_busy'],
     ] as const,
@@ -48,8 +68,24 @@ export const accountDeclarations = {
     body: users.recoverBody,
     refusals: ['password_too_short', 'recovery_link_invalid', ...ofLoginCode, 'hashing_busy'],
   }),
-  getSelf: endpoint('The current user', ok(users.userReply), { refusals: ['user_unknown'] }),
-  patchSelf: endpoint('Change the own profile', ok(users.userReply), {
+  requestRecovery: endpoint('Mail a password reset link to the confirmed address of an account', users.accepted, {
+    body: users.requestRecoveryBody,
+    refusals: ['mail_off'],
+  }),
+  confirmEmail: endpoint('Confirm an email address with the token of the mail', users.done, {
+    body: users.confirmEmailBody,
+    refusals: ['email_token_invalid'],
+  }),
+  setEmail: endpoint('Set the own email address, and mail it a link that confirms it', ok(users.setEmailReply), {
+    body: users.setEmailBody,
+    refusals: ['email_invalid', 'mail_off', 'native_account_required', 'email_limit', ...ofOwnPassword],
+  }),
+  removeEmail: endpoint('Remove the own email address', users.done, {
+    body: users.ownPasswordBody,
+    refusals: ofOwnPassword,
+  }),
+  getSelf: endpoint('The current user', ok(users.selfReply), { refusals: ['user_unknown'] }),
+  patchSelf: endpoint('Change the own profile', ok(users.selfReply), {
     body: users.profileBody,
     refusals: [
       ...['display_name_too_long', 'bio_too_long', 'custom_status_too_long', 'accent_color_invalid'],
@@ -211,7 +247,7 @@ export const accountDeclarations = {
   ),
   finishProvider: endpoint(
     'Log in, register or link an identity with the ticket of a sign-in',
-    { 200: providers.finishProviderReply, 201: users.credentialsReply },
+    { 200: providers.finishProviderReply, 201: users.credentialsReply, ...pending },
     {
       body: providers.finishProviderBody,
       refusals: [
@@ -219,7 +255,7 @@ export const accountDeclarations = {
         ...['provider_username_required', 'registration_by_provider_closed', 'username_taken'],
         ...['username_length_invalid', 'username_characters_invalid', 'display_name_too_long'],
         ...['invite_required', 'invite_invalid', 'providers_local_only', 'identity_held', 'identity_limit'],
-        ...ofOwnPassword,
+        ...['registration_pending', ...ofApproval, ...ofOwnPassword],
       ] as const,
     },
   ),

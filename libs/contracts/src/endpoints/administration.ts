@@ -2,9 +2,11 @@ import * as admin from '../admin.ts'
 import { deleteUserBody, deleteUserReply, openOrdersReply } from '../federation.ts'
 import { upstreamDeletionsReply } from '../upstream-questions.ts'
 import { pageQuery } from '../invites.ts'
+import * as registrations from '../registrations.ts'
 import { done, userReply } from '../users.ts'
 import { created, endpoint, ok, type Declarations } from './declaration.ts'
 
+const ofRegistration = ['registration_unknown', 'registration_decided'] as const
 const ofUser = ['user_unknown', 'target_deleted'] as const
 
 /** Contract: 5. */
@@ -60,6 +62,27 @@ export const administrationDeclarations = {
     'Deletions that an upstream has not confirmed yet, newest first',
     ok(upstreamDeletionsReply),
     { query: pageQuery },
+  ),
+  listRegistrations: endpoint(
+    'Registrations that wait for approval, oldest first',
+    ok(registrations.listRegistrationsReply),
+    { query: registrations.listRegistrationsQuery },
+  ),
+  approveRegistration: endpoint('Create the account of a registration that waits', done, {
+    refusals: [...ofRegistration, 'username_taken', 'identity_held'],
+  }),
+  denyRegistration: endpoint(
+    'Deny a registration; within a minute it can be restored, then nothing of it is kept',
+    ok(registrations.denyRegistrationReply),
+    { body: registrations.denyRegistrationBody, refusals: ofRegistration },
+  ),
+  restoreRegistration: endpoint('Take a denial back, and the block of its network', done, {
+    refusals: ofRegistration,
+  }),
+  decideRegistrations: endpoint(
+    'Decide on many registrations, each on its own',
+    ok(registrations.decideRegistrationsReply),
+    { body: registrations.decideRegistrationsBody },
   ),
   listAudit: endpoint('The audit log, newest first', ok(admin.auditReply), { query: admin.auditQuery }),
 } satisfies Declarations

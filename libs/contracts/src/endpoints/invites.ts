@@ -25,4 +25,17 @@ export const inviteDeclarations = {
     query: invites.pageQuery,
     refusals: ['invite_unknown'],
   }),
+  createOwnInvite: endpoint('Create an invite link as a member', created(invites.inviteReply), {
+    body: invites.createOwnInviteBody,
+    refusals: [
+      ...['member_invites_off', 'member_invites_spent', 'native_account_required'],
+      ...['expiry_past', 'expiry_too_late', 'no_free_token'],
+    ] as const,
+  }),
+  listOwnInvites: endpoint('Own invite links as a member, newest first', ok(invites.ownInvitesReply), {
+    query: invites.listInvitesQuery,
+  }),
+  revokeOwnInvite: endpoint('Revoke an own invite link', ok(invites.oneInviteReply), {
+    refusals: ['invite_unknown', 'invite_already_revoked'],
+  }),
 } satisfies Declarations

@@ -63,8 +63,14 @@ export const endpointTable = {
   register: identity('POST', '/api/auth/register', 'anyone', { requests: 10, windowSeconds: 120 }),
   checkUsername: identity('GET', '/api/auth/check-username', 'anyone', checks),
   checkInvite: { ...invite('GET', '/api/auth/check-invite', 'anyone', checks), anyQuery: true },
+  readRegistration: identity('POST', '/api/auth/registration', 'anyone', checks),
+  proofChallenge: identity('GET', '/api/auth/challenge', 'anyone', offers),
   login: identity('POST', '/api/auth/login', 'anyone', likeLogin),
   recover: identity('POST', '/api/auth/recover', 'anyone', likeLogin),
+  requestRecovery: identity('POST', '/api/auth/recover/request', 'anyone', likeLogin),
+  confirmEmail: identity('POST', '/api/auth/email/confirm', 'anyone', checks),
+  setEmail: identity('PUT', '/api/users/@me/email', 'bearer', likeLogin),
+  removeEmail: identity('DELETE', '/api/users/@me/email', 'bearer', likeLogin),
   getSelf: identity('GET', '/api/users/@me', 'bearer'),
   patchSelf: identity('PATCH', '/api/users/@me', 'bearer', ownWrites),
   getUser: identity('GET', '/api/users/:id', 'bearer'),
@@ -125,6 +131,11 @@ export const endpointTable = {
   deleteInvite: invite('DELETE', '/api/admin/invites/:id', 'admin'),
   listRedemptions: invite('GET', '/api/admin/invites/:id/redemptions', 'admin'),
 
+  // Contract: 4, invites of members
+  createOwnInvite: invite('POST', '/api/invites', 'bearer', ownWrites),
+  listOwnInvites: invite('GET', '/api/invites', 'bearer'),
+  revokeOwnInvite: invite('POST', '/api/invites/:id/revoke', 'bearer', ownWrites),
+
   // Contract: 5, administration
   overview: identity('GET', '/api/admin/overview', 'admin'),
   listUsers: identity('GET', '/api/admin/users', 'admin'),
@@ -142,6 +153,11 @@ export const endpointTable = {
   patchSettings: identity('PATCH', '/api/settings/instance', 'admin'),
   listOpenOrders: identity('GET', '/api/admin/deletion-orders', 'admin'),
   listUpstreamDeletions: identity('GET', '/api/admin/upstream-deletions', 'admin'),
+  listRegistrations: identity('GET', '/api/admin/registrations', 'admin'),
+  approveRegistration: identity('POST', '/api/admin/registrations/:id/approve', 'admin'),
+  denyRegistration: identity('POST', '/api/admin/registrations/:id/deny', 'admin'),
+  restoreRegistration: identity('POST', '/api/admin/registrations/:id/restore', 'admin'),
+  decideRegistrations: identity('POST', '/api/admin/registrations/decide', 'admin'),
   listAudit: identity('GET', '/api/admin/audit', 'admin'),
 
   // Contract: 7, federation

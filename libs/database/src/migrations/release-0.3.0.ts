@@ -334,4 +334,54 @@ export const release030 = {
     )`,
     'create index logout_tokens_expiry on logout_tokens (expires_at)',
   ],
+  /** Contract: 3, Approval. */
+  Migration20261211Registrations: [
+    `alter table instance_settings add column approval_required boolean not null default false,
+      add column ask_reason boolean not null default false, add column denial_block_hours integer not null default 24`,
+    `create table registrations (
+      id bigint primary key,
+      receipt_hash text not null constraint registrations_receipt_unique unique,
+      created_at timestamptz not null,
+      user_id bigint constraint registrations_user_unique unique references users (id) on delete cascade,
+      username text constraint registrations_username_unique unique,
+      password_hash text,
+      display_name text,
+      avatar_color text,
+      reason text,
+      network text,
+      client text,
+      provider text,
+      issuer text,
+      subject text,
+      identity_name text,
+      denied_at timestamptz,
+      constraint registrations_identity_unique unique (issuer, subject)
+    )`,
+    'create index registrations_waiting on registrations (id) where username is not null',
+    'create index registrations_created on registrations (created_at)',
+    'create index registrations_denied on registrations (denied_at) where denied_at is not null',
+    `create table blocked_networks (
+      registration_id bigint primary key,
+      network text not null,
+      until timestamptz not null
+    )`,
+    'create index blocked_networks_network on blocked_networks (network, until)',
+    'create index blocked_networks_until on blocked_networks (until)',
+  ],
+  /** Contract: 3, Proof of work. */
+  Migration20261211ProofOfWork: [
+    `alter table instance_settings add column proof_of_work text not null default 'off'`,
+    'alter table logout_tokens rename to used_tokens',
+    'alter table used_tokens rename column jti to token',
+    'alter index logout_tokens_pkey rename to used_tokens_pkey',
+    'alter index logout_tokens_expiry rename to used_tokens_expiry',
+  ],
+  /** Contract: 4, Invites of members. */
+  Migration20261212MemberInvites: [
+    'alter table instance_settings add column member_invites integer not null default 0',
+    'alter table invites add column by_member boolean not null default false',
+    'create index invites_creator on invites (created_by, id)',
+    'drop index invites_created_by',
+    'create index invites_of_members on invites (created_by, id) where by_member',
+  ],
 }

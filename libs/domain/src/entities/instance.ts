@@ -1,4 +1,6 @@
+import type { proofOfWork } from '@gatehouse/contracts'
 import { p, type InferEntity } from '@mikro-orm/core'
+import type { z } from 'zod'
 import { defineTable } from './table.ts'
 
 export const InstanceSettings = defineTable('InstanceSettings', 'instance_settings', {
@@ -21,6 +23,13 @@ export const InstanceSettings = defineTable('InstanceSettings', 'instance_settin
   requireSecondFactorForAdmins: p.boolean().default(false),
   /** Names, and prefixes that end in `*`. NOTE: the ORM writes the text `null` into an array column as no text. */
   reservedUsernames: p.json<string[]>().default([]),
+  /** Of local registrations without an invite. Contract: 3, Approval. */
+  approvalRequired: p.boolean().default(false),
+  askReason: p.boolean().default(false),
+  denialBlockHours: p.integer().default(24),
+  proofOfWork: p.text().$type<z.infer<typeof proofOfWork>>().default('off'),
+  /** That a member may make in 30 days. */
+  memberInvites: p.integer().default(0),
   /** 0 to 1023, drawn at first boot. Spec: Instance settings. */
   workerId: p.integer(),
   /** Set once, under any concurrency. */

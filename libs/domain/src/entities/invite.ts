@@ -10,6 +10,8 @@ export const Invite = defineTable('Invite', 'invites', {
   expiresAt: p.datetime().nullable(),
   revokedAt: p.datetime().nullable(),
   createdBy: p.bigint('string').nullable(),
+  /** With the authority of a member, which ends with a suspension. */
+  byMember: p.boolean().default(false),
   createdAt: p.datetime(),
   lastRedeemedAt: p.datetime().nullable(),
 })

@@ -63,9 +63,9 @@ export const ProviderTicket = defineTable('ProviderTicket', 'provider_tickets', 
 })
 export type ProviderTicket = InferEntity<typeof ProviderTicket>
 
-/** Logout tokens that were taken: each counts once. */
-export const LogoutToken = defineTable('LogoutToken', 'logout_tokens', {
+/** What counts once, of whatever kind: logout tokens by their issuer, proofs of work. */
+export const UsedToken = defineTable('UsedToken', 'used_tokens', {
   issuer: p.text().primary(),
-  jti: p.text().primary(),
+  token: p.text().primary(),
   expiresAt: p.datetime(),
 })

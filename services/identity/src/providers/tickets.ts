@@ -35,6 +35,11 @@ export async function useTicket(em: EntityManager, { hash }: ProviderTicket): Pr
   return (await em.nativeDelete(ProviderTicket, { hash })) === 1
 }
 
+/** What the person signed in with. */
+export const identityOf = ({ provider, issuer, subject, claims }: ProviderTicket) => ({
+  ...{ provider, issuer, subject, name: claims.name },
+})
+
 type Confirmation = { user: User; ticket: unknown }
 
 /** A sign-in that stands for the account's password. It stays. Throws ticket_refused, fresh_sign_in_required. Contract: 3, Identity providers. */

@@ -18,8 +18,9 @@ export async function describeUser(deps: Pick<Deps, 'orm' | 'bus' | 'log'>, aske
   const user = await loadUser(deps.orm.em, userId)
   const em = deps.orm.em.fork()
   const sockets = askSockets(deps, asked)
-  const [invitedBy, passkeys, identities, lastSignIn, audit, instances, { orders }] = await Promise.all([
+  const [invitedBy, invited, passkeys, identities, lastSignIn, audit, instances, { orders }] = await Promise.all([
     findInvitation(em, userId),
+    listInvited(deps.orm.em.fork(), userId),
     em.count(Passkey, { userId }),
     deps.orm.em.fork().find(LinkedIdentity, { userId }, { orderBy: { id: 'asc' } }),
     deps.orm.em.fork().findOne(SignIn, { userId }, { orderBy: { id: 'desc' } }),
@@ -30,6 +31,7 @@ export async function describeUser(deps: Pick<Deps, 'orm' | 'bus' | 'log'>, aske
   return {
     user: { ...adminView(user), ...(!user.isDeleted && { hasPassword: user.hasPassword }) },
     invitedBy,
+    invited,
     ...(await sockets),
     passkeys,
     identities: identities.map(identityReply),
@@ -61,4 +63,12 @@ async function findInvitation(em: EntityManager, userId: string) {
   if (!row) return null
   const { isDeleted, ...invitation } = row
   return { ...invitation, username: isDeleted ? deletedUsername : row.username }
+}
+
+/** By its invites, as an admin or a member, those of the latest first. */
+async function listInvited(em: EntityManager, userId: string) {
+  const sql = `select users.id::text as id, username
+    from invites join invite_redemptions on invite_id = invites.id join users on users.id = user_id
+    where created_by = ? and not is_deleted order by invites.id desc, invite_redemptions.id desc limit ?`
+  return await read<{ id: string; username: string }>(em, sql, [userId, policy.invitedOfUser])
 }

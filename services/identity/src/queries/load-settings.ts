@@ -10,6 +10,8 @@ const readById = batchedRead({
     ...(['id', 'instanceId', 'instanceName', ...instanceProfileNames] as const),
     ...(['registrationOpen', 'federatedRegistrationOpen', 'autoAcceptPeering'] as const),
     ...(['stubUpgradesNeedProof', 'requireSecondFactorForAdmins', 'reservedUsernames'] as const),
+    ...(['approvalRequired', 'askReason', 'denialBlockHours', 'firstAdminId'] as const),
+    ...(['proofOfWork', 'memberInvites'] as const),
   ],
   key: 'id',
 })

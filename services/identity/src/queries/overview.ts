@@ -29,7 +29,9 @@ export async function overview({ orm, clock, config }: Pick<Deps, 'orm' | 'clock
   return { version, publicOrigin, accounts: { total, ...exactness }, ...others, registrations, firstSteps }
 }
 
-type Counts = Record<'online' | 'waitingApprovals' | 'peersInTrouble' | 'ordersOverdue' | 'admins' | 'invites', number>
+type OverviewCount =
+  'online' | 'waitingApprovals' | 'pendingRegistrations' | 'peersInTrouble' | 'ordersOverdue' | 'admins' | 'invites'
+type Counts = Record<OverviewCount, number>
 
 const count = (rows: string, most: number) => `(select count(*)::int from (select ${rows} limit ${most}) as counted)`
 const { overviewMax, onlineMax } = limits
@@ -37,6 +39,7 @@ const { overviewMax, onlineMax } = limits
 const countsSql = `select
   ${count('from presences group by user_id order by user_id', onlineMax)} as online,
   ${count(`from approval_requests where status = 'pending'`, overviewMax)} as "waitingApprovals",
+  ${count('from registrations where username is not null and denied_at is null', overviewMax)} as "pendingRegistrations",
   ${count(`from peers where status in ('unreachable', 'needs_attention')`, overviewMax)} as "peersInTrouble",
   ${count(`from deletion_orders where state = 'overdue'`, overviewMax)} as "ordersOverdue",
   ${count('from users where is_admin and not is_deleted', 2)} as admins,

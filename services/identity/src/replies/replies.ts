@@ -1,10 +1,12 @@
 import { signToken } from '@gatehouse/auth'
-import { instanceProfileNames, type InstanceProfile } from '@gatehouse/contracts'
-import { sanitizeUser, type LinkedIdentity, type RevocationTime, type User } from '@gatehouse/domain'
+import { instanceProfileNames, type InstanceProfile, type SelfReply } from '@gatehouse/contracts'
+import { sanitizeUser, type LinkedIdentity, type PlainUser, type RevocationTime, type User } from '@gatehouse/domain'
 import { version } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
+import type { Held } from '../operations/approval/hold-registration.ts'
 import type { IssueTime } from '../operations/credentials/sign-ins.ts'
-import { isRegistrationOpen, type PlainSettings } from '../queries/load-settings.ts'
+import type { Registered } from '../operations/registration/insert-account.ts'
+import { isRegistrationOpen, loadSettings, type PlainSettings } from '../queries/load-settings.ts'
 
 /** A change since `issuedAt` revokes the token: the account or one of its sign-ins has that time. */
 type Holder = { user: User; issuedAt: IssueTime | RevocationTime }
@@ -20,6 +22,23 @@ export function credentialsReply(deps: Deps, holder: Holder) {
   return { ...tokenReply(deps, holder), user: sanitizeUser(holder.user, true) }
 }
 
+/** A receipt where an admin decides. Contract: 3, Approval. */
+export const registeredReply = (deps: Deps, registered: Registered | Held) =>
+  'pending' in registered ? registered : credentialsReply(deps, registered)
+
+export const statusOf = (registered: Registered | Held) =>
+  'pending' in registered ? 202 : registered.created ? 201 : 200
+
+/** For a counter. `known`: what becomes of an account that was there. */
+export const outcomeOf = (known: string) => (registered: Registered | Held) =>
+  'pending' in registered ? 'pending' : registered.created ? 'created' : known
+
+/** The caller's own account, as a member of this instance. Contract: 2; 4, Invites of members. */
+export async function selfReply({ orm }: Pick<Deps, 'orm'>, user: PlainUser): Promise<SelfReply> {
+  const memberInvites = user.homeInstance === null && !user.isDeleted ? (await loadSettings(orm.em)).memberInvites : 0
+  return { ...sanitizeUser(user, true), ...(memberInvites > 0 && { memberInvites }) }
+}
+
 /** Contract: 3, Identity providers. */
 export function identityReply({ id, provider, name, linkedAt, lastUsedAt }: LinkedIdentity) {
   return { id, provider, name: name ?? null, linkedAt: linkedAt.getTime(), lastUsedAt: lastUsedAt?.getTime() ?? null }
@@ -33,13 +52,19 @@ export function instanceReply(settings: PlainSettings, { config }: Deps) {
     version,
     registrationOpen: isRegistrationOpen(settings, config),
     federatedRegistrationOpen: settings.federatedRegistrationOpen,
+    ...approvalOf(settings),
     instanceId: settings.instanceId,
+    ...(settings.proofOfWork !== 'off' && { proofOfWork: settings.proofOfWork }),
     ...chatFeatures,
   }
 }
 
 const profileOf = (settings: PlainSettings) =>
   Object.fromEntries(instanceProfileNames.map((name) => [name, settings[name] ?? null])) as InstanceProfile
+
+/** Off, nothing of it is named. Contract: 3, Approval. */
+const approvalOf = ({ approvalRequired, askReason }: PlainSettings) =>
+  approvalRequired && { approvalRequired: true as const, ...(askReason && { askReason: true as const }) }
 
 /** Of chat servers. protocol.md 5.1. */
 const chatFeatures = {
@@ -70,6 +95,11 @@ export function settingsReply(settings: PlainSettings) {
     stubUpgradesNeedProof: settings.stubUpgradesNeedProof,
     requireSecondFactorForAdmins: settings.requireSecondFactorForAdmins,
     reservedUsernames: settings.reservedUsernames,
+    approvalRequired: settings.approvalRequired,
+    askReason: settings.askReason,
+    denialBlockHours: settings.denialBlockHours,
+    proofOfWork: settings.proofOfWork,
+    memberInvites: settings.memberInvites,
     ...fixedSettings,
   }
 }

@@ -7,6 +7,12 @@ import { patchSettings } from '../operations/administration/patch-settings.ts'
 import { createRecoveryLink, resetPassword } from '../operations/administration/reset-password.ts'
 import { setRole } from '../operations/administration/set-role.ts'
 import { suspendUser, unsuspendUser } from '../operations/administration/suspend-user.ts'
+import {
+  approveRegistration,
+  decideRegistrations,
+  denyRegistration,
+  restoreRegistration,
+} from '../operations/approval/decide-registration.ts'
 import { endUserSessions } from '../operations/credentials/end-sessions.ts'
 import { deleteUser } from '../operations/deletion/delete-account.ts'
 import { listUpstreamDeletions } from '../operations/deletion/upstream-deletions.ts'
@@ -14,6 +20,7 @@ import { removeSecondFactor } from '../operations/second-factor/end.ts'
 import { describeUser } from '../queries/describe-user.ts'
 import { listAudit } from '../queries/list-audit.ts'
 import { listOpenOrders } from '../queries/list-orders.ts'
+import { listRegistrations } from '../queries/list-registrations.ts'
 import { listUserInstances, listUsers } from '../queries/list-users.ts'
 import { loadSettings } from '../queries/load-settings.ts'
 import { overview } from '../queries/overview.ts'
@@ -53,6 +60,11 @@ export function adminRoutes(deps: Deps): Router<AppState> {
   answer(router, endpoints.listAudit, (query) => listAudit(read(), query))
   answer(router, endpoints.listOpenOrders, (query) => listOpenOrders(read(), query))
   answer(router, endpoints.listUpstreamDeletions, (query) => listUpstreamDeletions(deps, query))
+  answer(router, endpoints.listRegistrations, (query) => listRegistrations(deps, query))
+  answer(router, endpoints.approveRegistration, (input, ctx) => approveRegistration(deps, { ...input, ...actOf(ctx) }))
+  answer(router, endpoints.denyRegistration, (input, ctx) => denyRegistration(deps, { ...input, ...actOf(ctx) }))
+  answer(router, endpoints.restoreRegistration, (input, ctx) => restoreRegistration(deps, { ...input, ...actOf(ctx) }))
+  answer(router, endpoints.decideRegistrations, (input, ctx) => decideRegistrations(deps, { ...input, ...actOf(ctx) }))
   answer(router, endpoints.getSettings, async () => settingsReply(await loadSettings(deps.orm.em)))
   answer(router, endpoints.patchSettings, async (changes, ctx) => {
     return settingsReply(await patchSettings(deps, { changes, ...actOf(ctx) }))

@@ -7,11 +7,13 @@ import { logIn, type LoggedIn } from '../operations/credentials/log-in.ts'
 import { recover } from '../operations/credentials/recover.ts'
 import { logInByPasskey, offerPasskeyLogin } from '../operations/passkeys/log-in-by-passkey.ts'
 import { checkUsername } from '../operations/registration/check-username.ts'
+import { offerChallenge } from '../operations/registration/proof-of-work.ts'
 import { registerFederated } from '../operations/registration/register-federated.ts'
 import { registerLocal } from '../operations/registration/register-local.ts'
+import { readRegistration } from '../queries/list-registrations.ts'
 import { loadSettings } from '../queries/load-settings.ts'
 import { counted } from '../replies/counted.ts'
-import { credentialsReply, instanceReply } from '../replies/replies.ts'
+import { credentialsReply, instanceReply, outcomeOf, registeredReply, statusOf } from '../replies/replies.ts'
 
 /** What a request says that is answered with a token, and who sent it. */
 function sent<Input extends object>(input: Input, ctx: ParameterizedContext<AppState>) {
@@ -33,11 +35,13 @@ export function authRoutes(deps: Deps): Router<AppState> {
       homeInstance === null
         ? registerLocal(deps, registration)
         : registerFederated(deps, { ...registration, homeInstance })
-    const registered = await counted(registrations, registering, ({ created }) => (created ? 'created' : 'upgraded'))
-    ctx.status = registered.created ? 201 : 200
-    return credentialsReply(deps, registered)
+    const registered = await counted(registrations, registering, outcomeOf('upgraded'))
+    ctx.status = statusOf(registered)
+    return registeredReply(deps, registered)
   })
+  answer(router, endpoints.readRegistration, ({ receipt }) => readRegistration(deps, receipt))
   answer(router, endpoints.checkUsername, ({ username }) => checkUsername(deps, username))
+  answer(router, endpoints.proofChallenge, () => offerChallenge(deps))
   answer(router, endpoints.login, (input, ctx) => replyTo(logIn(deps, sent(input, ctx))))
   answer(router, endpoints.passkeyOptions, () => offerPasskeyLogin(deps))
   answer(router, endpoints.logInByPasskey, (input, ctx) => replyTo(logInByPasskey(deps, sent(input, ctx))))

@@ -9,7 +9,7 @@ import { startSignIn } from '../operations/providers/start-sign-in.ts'
 import { takeCallback } from '../operations/providers/take-callback.ts'
 import { policy } from '../policy.ts'
 import { counted } from '../replies/counted.ts'
-import { credentialsReply } from '../replies/replies.ts'
+import { outcomeOf, registeredReply, statusOf } from '../replies/replies.ts'
 
 type Context = ParameterizedContext<AppState>
 
@@ -55,9 +55,9 @@ export function providerRoutes(deps: Deps): Router<AppState> {
     const given = { ...input, address, requestId: requestIdOf(ctx) }
     if (account) return await linkIdentity(deps, { ...given, caller: account })
     const finishing = finishSignIn(deps, { ...given, client: describeClient(ctx.req, address) })
-    const finished = await counted(logins, finishing, ({ created }) => (created ? 'created' : 'accepted'))
-    ctx.status = finished.created ? 201 : 200
-    return credentialsReply(deps, finished)
+    const finished = await counted(logins, finishing, outcomeOf('accepted'))
+    ctx.status = statusOf(finished)
+    return registeredReply(deps, finished)
   })
   answer(router, endpoints.listLinkedIdentities, (_, ctx) => listLinkedIdentities(deps, requireUser(ctx).userId))
   answer(router, endpoints.unlinkIdentity, async (input, ctx) => {

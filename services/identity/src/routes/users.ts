@@ -22,7 +22,7 @@ import { endSecondFactor, renewRecoveryCodes } from '../operations/second-factor
 import { beginSecondFactor, confirmSecondFactor, readSecondFactor } from '../operations/second-factor/set-up.ts'
 import { listOrders } from '../queries/list-orders.ts'
 import { loadUser } from '../queries/load-user.ts'
-import { tokenReply } from '../replies/replies.ts'
+import { selfReply, tokenReply } from '../replies/replies.ts'
 
 type Context = { state: AppState }
 
@@ -39,10 +39,10 @@ const by = <Input extends object>(input: Input, ctx: Context) => ({
 /** Contract: 3, users; 3, Second factor, Passkeys; 7; protocol.md 4, 5. */
 export function userRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true })
-  answer(router, endpoints.getSelf, async (_, ctx) => sanitizeUser(await loadUser(deps.orm.em, own(ctx)), true))
+  answer(router, endpoints.getSelf, async (_, ctx) => selfReply(deps, await loadUser(deps.orm.em, own(ctx))))
   answer(router, endpoints.patchSelf, async (changes, ctx) => {
     if (Object.keys(ctx.state.body as object).length === 0) throw refuse.no_fields_to_update()
-    return sanitizeUser(await patchProfile(deps, by({ changes }, ctx)), true)
+    return selfReply(deps, await patchProfile(deps, by({ changes }, ctx)))
   })
   answer(router, endpoints.deleteSelf, (input, ctx) => deleteAccount(deps, by(input, ctx)))
   answer(router, endpoints.changePassword, async (input, ctx) => {

@@ -6,18 +6,18 @@ import { Invite, assertCallerCurrent, recordAudit, type ActingAdmin, deriveInvit
 import { randomToken, refuse, type Random } from '@gatehouse/runtime'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
-import type { ChangeDeps } from '../deps.ts'
+import type { ActingMember, ChangeDeps } from '../deps.ts'
 import { policy } from '../policy.ts'
 
 /** Throws as `assertCallerCurrent` does. Design: invariant 1. */
-export async function actAsAdmin<T>({ orm }: ChangeDeps, admin: ActingAdmin, act: (em: EntityManager) => Promise<T>) {
+export async function actAsAdmin<T>({ orm }: ChangeDeps, actor: ActingAdmin, act: (em: EntityManager) => Promise<T>) {
   return await transaction(orm, async (em) => {
-    await assertCallerCurrent(em, admin, { admin: true })
+    await assertCallerCurrent(em, actor, { admin: true })
     return await act(em)
   })
 }
 
-type Target = { id: string; admin: ActingAdmin; requestId?: string | undefined }
+type Target = { id: string; actor: ActingAdmin; requestId?: string | undefined }
 type Change = {
   event: EventDefinition
   facts?: Record<string, unknown>
@@ -28,28 +28,35 @@ type Change = {
 /** Locks the invite against other admins and redemptions. Null: nothing has changed. Throws invite_unknown. */
 async function changeInvite(
   deps: ChangeDeps,
-  { id, admin, requestId }: Target,
+  target: Target,
   change: (invite: Invite, em: EntityManager) => Change | null,
 ): Promise<Invite> {
-  const changed = await actAsAdmin(deps, admin, async (em) => {
-    const invite = await em.findOne(Invite, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE })
-    if (!invite) throw refuse.invite_unknown()
-    const record = change(invite, em)
-    if (record) await recordInviteChange(em, deps, { ...record, invite, admin, requestId })
-    return invite
-  })
+  const changed = await actAsAdmin(deps, target.actor, (em) => changeLocked(deps, em, { where: {}, ...target, change }))
   deps.relay.notify()
   return changed
+}
+
+type LockedChange = Target & {
+  where: { createdBy?: string; byMember?: boolean }
+  change: (invite: Invite, em: EntityManager) => Change | null
+}
+
+async function changeLocked(deps: ChangeDeps, em: EntityManager, { id, where, change, ...by }: LockedChange) {
+  const invite = await em.findOne(Invite, { ...where, id }, { lockMode: LockMode.PESSIMISTIC_WRITE })
+  if (!invite) throw refuse.invite_unknown()
+  const record = change(invite, em)
+  if (record) await recordInviteChange(em, deps, { ...record, ...by, invite })
+  return invite
 }
 
 /** Contract: 5; Design: invariant 2. */
 export async function recordInviteChange(
   em: EntityManager,
   { clock, random }: Pick<ChangeDeps, 'clock' | 'random'>,
-  { event, facts, action, detail, invite, admin, requestId }: Change & Omit<Target, 'id'> & { invite: Invite },
+  { event, facts, action, detail, invite, actor: by, requestId }: Change & Omit<Target, 'id'> & { invite: Invite },
 ): Promise<void> {
   const at = clock.now()
-  const actor = { userId: admin.userId, username: admin.username }
+  const actor = { userId: by.userId, username: by.username }
   recordAudit(em, { action, actor, target: { type: 'invite', id: invite.id }, detail, at: new Date(at) })
   const payload = { inviteId: invite.id, name: invite.name, at, actor, ...facts }
   await enqueue(em, event, payload, { id: random.uuid(), requestId })
@@ -79,11 +86,28 @@ export async function patchInvite(deps: ChangeDeps, { change, ...target }: Patch
 
 /** Throws invite_unknown, invite_already_revoked. Spec: Invite status; Contract: 4, revoke. */
 export async function revokeInvite(deps: ChangeDeps, target: Target): Promise<Invite> {
-  return await changeInvite(deps, target, (invite) => {
-    if (invite.revokedAt) throw refuse.invite_already_revoked()
-    invite.revokedAt = new Date(deps.clock.now())
-    return { event: inviteRevoked, action: 'invite.revoked', detail: { name: invite.name } }
+  return await changeInvite(deps, target, revocation(deps))
+}
+
+type OwnTarget = Omit<Target, 'actor'> & { caller: ActingMember }
+
+/** Those of others are unknown. Throws as `revokeInvite` does. Contract: 4, Invites of members. */
+export async function revokeOwnInvite(deps: ChangeDeps, { caller, ...target }: OwnTarget): Promise<Invite> {
+  const where = { createdBy: caller.userId, byMember: true }
+  const revoked = await transaction(deps.orm, async (em) => {
+    await assertCallerCurrent(em, caller)
+    return await changeLocked(deps, em, { ...target, actor: caller, where, change: revocation(deps) })
   })
+  deps.relay.notify()
+  return revoked
+}
+
+function revocation({ clock }: Pick<ChangeDeps, 'clock'>) {
+  return (invite: Invite): Change => {
+    if (invite.revokedAt) throw refuse.invite_already_revoked()
+    invite.revokedAt = new Date(clock.now())
+    return { event: inviteRevoked, action: 'invite.revoked', detail: { name: invite.name } }
+  }
 }
 
 /** The redemptions go too, the accounts stay. Throws invite_unknown. Spec: Invite redemption, inviteId; Contract: 4. */

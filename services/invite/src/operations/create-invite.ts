@@ -1,29 +1,84 @@
-import { inviteCreated, type createInviteBody } from '@gatehouse/contracts'
-import { Invite, nextId, type ActingAdmin } from '@gatehouse/domain'
+import { inviteCreated, limits, type createInviteBody, type createOwnInviteBody } from '@gatehouse/contracts'
+import { read, transaction } from '@gatehouse/database'
+import { Invite, assertCurrent, nextId, type ActingAdmin, type User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
+import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
-import type { ChangeDeps } from '../deps.ts'
+import type { ActingMember, ChangeDeps } from '../deps.ts'
 import { actAsAdmin, recordInviteChange, withFreshToken } from './change-invite.ts'
 
-type Input = z.infer<typeof createInviteBody> & { admin: ActingAdmin; requestId?: string | undefined }
+type Requested = { requestId?: string | undefined }
+type Input = z.infer<typeof createInviteBody> & Requested & { actor: ActingAdmin }
 
 /** Throws expiry_past, no_free_token. Contract: 4. */
 export async function createInvite(deps: ChangeDeps, input: Input): Promise<Invite> {
-  const { admin, name, maxUses, expiresAt, requestId } = input
-  const now = deps.clock.now()
-  if (expiresAt !== null && expiresAt <= now) throw refuse.expiry_past()
-  const times = { expiresAt: expiresAt === null ? null : new Date(expiresAt), createdAt: new Date(now) }
-  const created = await withFreshToken(deps, async (token) => {
-    return await actAsAdmin(deps, admin, async (em) => {
-      const id = await nextId(em)
-      const invite = em.create(Invite, { id, token, name, maxUses, createdBy: admin.userId, ...times })
-      em.persist(invite)
-      const detail = { name, maxUses, expiresAt }
-      const record = { event: inviteCreated, action: 'invite.created' as const, detail, invite, admin, requestId }
-      await recordInviteChange(em, deps, record)
-      return invite
-    })
-  })
+  requireFuture(deps, input)
+  const created = await withFreshToken(deps, (token) =>
+    actAsAdmin(deps, input.actor, (em) => insertInvite(deps, em, { ...input, token, byMember: false })),
+  )
   deps.relay.notify()
   return created
+}
+
+type OwnInput = z.infer<typeof createOwnInviteBody> & Requested & { caller: ActingMember }
+
+/**
+ * The account is locked, so that any number of requests at once stay within the quota. Throws expiry_past, expiry_too_late,
+ * native_account_required, member_invites_off, member_invites_spent, no_free_token. Contract: 4, Invites of members.
+ */
+export async function createOwnInvite(deps: ChangeDeps, { caller, ...input }: OwnInput): Promise<Invite> {
+  requireFuture(deps, input)
+  const latest = deps.clock.now() + limits.memberInviteMs
+  const expiresAt = input.expiresAt ?? latest
+  if (expiresAt > latest) throw refuse.expiry_too_late()
+  const create = (token: string) => async (em: EntityManager) => {
+    await lockMember(em, caller)
+    const { allowed, made } = await readQuota(deps, em, caller.userId)
+    if (allowed === 0) throw refuse.member_invites_off()
+    if (made >= allowed) throw refuse.member_invites_spent()
+    return await insertInvite(deps, em, { ...input, expiresAt, token, actor: caller, byMember: true })
+  }
+  const of = { accountId: caller.userId }
+  const created = await withFreshToken(deps, (token) => transaction(deps.orm, create(token), of))
+  deps.relay.notify()
+  return created
+}
+
+function requireFuture({ clock }: Pick<ChangeDeps, 'clock'>, { expiresAt }: { expiresAt: number | null }): void {
+  if (expiresAt !== null && expiresAt <= clock.now()) throw refuse.expiry_past()
+}
+
+async function lockMember(em: EntityManager, caller: ActingMember): Promise<void> {
+  type Row = Pick<User, 'isDeleted' | 'isAdmin'> & { passwordChangedAt: number | null; homeInstance: string | null }
+  const sql = `select is_deleted as "isDeleted", is_admin as "isAdmin", home_instance as "homeInstance",
+    password_changed_at::float8 as "passwordChangedAt" from users where id = ? for no key update`
+  const [member] = await read<Row>(em, sql, [caller.userId])
+  assertCurrent(member, caller)
+  if (member.homeInstance !== null) throw refuse.native_account_required()
+}
+
+/** Of the last 30 days. What is revoked counts. */
+export async function readQuota({ clock }: Pick<ChangeDeps, 'clock'>, em: EntityManager, userId: string) {
+  const sql = `select (select member_invites from instance_settings where id = 1) as allowed,
+    (select count(*)::int from invites where created_by = ? and by_member and created_at > ?) as made`
+  const since = new Date(clock.now() - limits.memberInviteMs)
+  const [quota = { allowed: 0, made: 0 }] = await read<{ allowed: number; made: number }>(em, sql, [userId, since])
+  return quota
+}
+
+type NewInvite = Pick<Input, 'name' | 'maxUses' | 'expiresAt' | 'actor' | 'requestId'> & {
+  token: string
+  byMember: boolean
+}
+
+async function insertInvite(deps: ChangeDeps, em: EntityManager, given: NewInvite): Promise<Invite> {
+  const { actor, name, maxUses, expiresAt, requestId, token, byMember } = given
+  const times = { expiresAt: expiresAt === null ? null : new Date(expiresAt), createdAt: new Date(deps.clock.now()) }
+  const id = await nextId(em)
+  const invite = em.create(Invite, { id, token, name, maxUses, createdBy: actor.userId, byMember, ...times })
+  em.persist(invite)
+  const detail = { name, maxUses, expiresAt }
+  const record = { event: inviteCreated, action: 'invite.created' as const, detail, invite, actor, requestId }
+  await recordInviteChange(em, deps, record)
+  return invite
 }

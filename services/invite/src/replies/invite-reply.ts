@@ -2,17 +2,28 @@ import type { InviteReply, RedemptionReply, listInvitesQuery } from '@gatehouse/
 import { findPage, type PageRequest } from '@gatehouse/database'
 import { User, deletedUsername, deriveInviteStatus, Invite, InviteRedemption, activeInvites } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
+import type { FilterQuery } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
+import { readQuota } from '../operations/create-invite.ts'
 
 type ReplyDeps = Pick<Deps, 'orm' | 'clock' | 'config'>
 
+type Listed = z.infer<typeof listInvitesQuery>
+
 /** Newest first. Contract: 4. */
-export async function listInvites(deps: ReplyDeps, { status, ...page }: z.infer<typeof listInvitesQuery>) {
+export async function listInvites(deps: ReplyDeps, { status, ...page }: Listed, of: FilterQuery<Invite> = {}) {
   const active = activeInvites(deps.clock.now())
-  const where = status === 'active' ? active : { $not: active }
+  const where = { $and: [of, status === 'active' ? active : { $not: active }] }
   const { rows, nextCursor } = await findPage(deps.orm.em.fork(), Invite, { ...page, where })
   return { invites: await inviteReplies(deps, rows), nextCursor }
+}
+
+/** Contract: 4, Invites of members. */
+export async function listOwnInvites(deps: ReplyDeps, userId: string, query: Listed) {
+  const { allowed, made } = await readQuota(deps, deps.orm.em.fork(), userId)
+  const left = Math.max(0, allowed - made)
+  return { ...(await listInvites(deps, query, { createdBy: userId, byMember: true })), left }
 }
 
 /** Newest first. Throws invite_unknown. Spec: Invite redemption; Contract: 4. */

@@ -1,3 +1,4 @@
+import '../styles/link-field.css'
 import { type ComponentProps, lazy, Suspense, useState } from 'react'
 import { t } from '../language/language.ts'
 import { Button } from './button.tsx'

@@ -13,18 +13,21 @@ type Props<T> = {
   icon?: IconName
   rows?: number
   className?: string
-  children: (item: T) => ReactNode
+  children?: ((item: T) => ReactNode) | undefined
+  /** In place of the list of `children`. */
+  show?: ((items: T[]) => ReactNode) | undefined
 }
 
 /** The items of a query, or its placeholder, error or empty state. */
 export function QueryList<T>({ query, items, fetchNextPage, empty, ...props }: Props<T>) {
-  const { icon = 'link', rows = 2, className = 'list', children } = props
+  const { icon = 'link', rows = 2, className = 'list', children, show } = props
   return (
     <>
       <QueryError query={query} />
       {!items && query.loading && <Skeleton rows={rows} />}
       {items?.length === 0 && <EmptyState icon={icon}>{empty}</EmptyState>}
-      {items && items.length > 0 && (
+      {items && items.length > 0 && show?.(items)}
+      {items && items.length > 0 && children && (
         <ul className={className} aria-busy={query.loading}>
           {items.map(children)}
         </ul>

@@ -5,7 +5,7 @@ import type { z } from 'zod'
 import { policy } from '../../policy.ts'
 import { enterAct } from '../change-account.ts'
 import { requireLocalUsername } from '../registration/check-username.ts'
-import { insertAccount, insertUniquely, pickAvatarColor, refuseTakenName } from '../registration/insert-account.ts'
+import { insertAccount, insertUniquely, pickAvatarColor, refuseUnfreeName } from '../registration/insert-account.ts'
 import type { Registration, RegistrationDeps } from '../registration/insert-account.ts'
 
 type NewUser = z.infer<typeof operatorEndpoints.createUser.body> & Pick<Registration, 'address' | 'requestId'>
@@ -14,7 +14,7 @@ type NewUser = z.infer<typeof operatorEndpoints.createUser.body> & Pick<Registra
 export async function createUser(deps: RegistrationDeps, { password, address, requestId, ...given }: NewUser) {
   const username = normalizeUsername(given.username)
   requireLocalUsername(username)
-  await refuseTakenName(deps.orm.em.fork(), username)
+  await refuseUnfreeName(deps, username)
   const temporaryPassword = password ? null : randomToken(deps.random, policy.temporaryPasswordBytes)
   const passwordHash = await deps.hasher.hash(password ?? temporaryPassword ?? '', address)
   const { displayName = null } = given

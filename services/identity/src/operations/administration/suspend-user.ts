@@ -6,6 +6,7 @@ import type { OperationContext } from '../../deps.ts'
 import { changeAmongAdmins, changeOther, enterAct, recordAccountEvent, settle } from '../change-account.ts'
 import type { AdminAct, Changed } from '../change-account.ts'
 import { revocationTime } from '../credentials/revocation-time.ts'
+import { revokeMemberInvites } from '../revoke-member-invites.ts'
 import { readDemand } from '../second-factor/judge-code.ts'
 
 type Suspension = AdminAct & { reason?: string | null | undefined }
@@ -21,6 +22,7 @@ export async function suspendUser(deps: OperationContext, { reason = null, ...ac
     const at = await revocationTime(deps, em, { user })
     user.suspend(reason, at)
     await tellPeers(em, user, deps.clock.now())
+    await revokeMemberInvites(deps, em, { user, actor, requestId })
     enterAct(em, { action: 'user.suspended', user, actor, detail: { reason }, at: deps.clock.now() })
     return { user, state: await recordAccountEvent(em, deps, userSuspended, { user, at, actor, reason, requestId }) }
   })

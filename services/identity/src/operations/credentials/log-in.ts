@@ -4,6 +4,7 @@ import { User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
+import { findWaiting } from '../approval/waiting.ts'
 import { judgeLoginCode, type FactorDeps } from '../second-factor/judge-code.ts'
 import { refreshPasswordFromHome, type RefreshDeps } from './refresh-password.ts'
 import { recordSignIn, type Sender } from './sign-ins.ts'
@@ -21,8 +22,11 @@ const dummyHash = '$2b$12$SABb/N/Pj9aB1rMxt9wUnuHNFUnndzJcZ3m76ea.dRaDrYa4XkXZG'
 export async function logIn(deps: RefreshDeps & FactorDeps, attempt: z.infer<typeof loginBody> & Sender) {
   const account = await findNamed(deps, attempt.username)
   if (account?.isDeleted) throw refuse.account_deleted()
-  const fits = await deps.hasher.verify(attempt.password, comparedHash(account), attempt.address)
+  const held = account ? null : await findHeld(deps, attempt.username)
+  const hash = held?.passwordHash ?? comparedHash(account)
+  const fits = await deps.hasher.verify(attempt.password, hash, attempt.address)
   const isAccepted = fits && deps.config.passwords
+  if (held && isAccepted) throw refuse.registration_pending()
   if (!account || (!isAccepted && account.isLocal())) throw refuse.invalid_credentials()
   const verifiedHash = fits ? account.passwordHash : await refreshPasswordFromHome(deps, account, attempt)
   const { id } = account
@@ -56,6 +60,12 @@ async function findNamed(
   const names = [exact, usernameHere(typed, config.publicAddress.domain)]
   const named = await orm.em.fork().find(User, { username: { $in: names } })
   return named.find(({ username }) => username === exact) ?? named[0]
+}
+
+/** A registration that waits. Contract: 3, Approval. */
+async function findHeld(deps: RefreshDeps, typed: string) {
+  const username = usernameHere(typed, deps.config.publicAddress.domain)
+  return await findWaiting(deps, deps.orm.em.fork(), { username })
 }
 
 /** Call it under the account's lock before a token is issued. Throws account_suspended, account_suspended_by_home. Contract: 5, suspend. */

@@ -9,9 +9,10 @@ import type { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
 import { loadCaller, lockLocalAdmins, lockUser, requireLive } from '../../queries/load-user.ts'
-import { changeSelf, recordAccountEvent, type AdminAct, type OwnAct } from '../change-account.ts'
+import { actorOf, changeSelf, recordAccountEvent, type AdminAct, type OwnAct } from '../change-account.ts'
 import { verifyOwnPassword } from '../credentials/verify-password.ts'
 import { orderDeletions } from '../federation/delete-remote-identities.ts'
+import { revokeMemberInvites } from '../revoke-member-invites.ts'
 import { deleteRelations, leaveDirectMessages, purgeSpaceContent } from './delete-rows.ts'
 import { askBeforeDeletion, blockedBySpaces, openUpstreamDeletions } from './upstream-deletions.ts'
 import type { Blocked, OwnedSpace } from './upstream-deletions.ts'
@@ -93,6 +94,8 @@ export async function deleteLockedAccount(deps: DeletionDeps, em: EntityManager,
   // The memberships, which are deleted below, tell the audience.
   const audience = await listPresentAudience(em, user.id, deletion.audience)
   if (mode === 'full') await purgeSpaceContent(em, user.id)
+  // Before the name goes from the audit log.
+  await revokeMemberInvites(deps, em, { user, actor: actor ?? actorOf(user), requestId })
   await deleteRelations(em, user.id)
   await leaveDirectMessages(em, user.id, mode)
   await releaseUserFiles(em, user.id)

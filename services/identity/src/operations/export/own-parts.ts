@@ -51,7 +51,7 @@ function rowPages({ orm }: PartDeps, rows: OwnRows, { userId, judge }: Reading):
   return pagesOf(readPage, (row) => row[rows.key], rows.key === 'filename' ? '' : '0')
 }
 
-/** A token opens the instance to others: only an admin may have it. */
+/** A token opens the instance to others: only an admin may have it, and the member who made it. */
 function invitePages({ orm, clock }: PartDeps, { userId, judge }: Reading): AsyncGenerator<object[]> {
   const readPage = async (after: string) => {
     const { isAdmin } = await judge()
@@ -63,10 +63,21 @@ function invitePages({ orm, clock }: PartDeps, { userId, judge }: Reading): Asyn
 }
 
 function describeInvite(invite: Invite, { isAdmin, now }: { isAdmin: boolean; now: number }) {
-  const { id, token, name, maxUses = null, usedCount, expiresAt, revokedAt, createdAt, lastRedeemedAt } = invite
+  const {
+    id,
+    token,
+    name,
+    byMember,
+    maxUses = null,
+    usedCount,
+    expiresAt,
+    revokedAt,
+    createdAt,
+    lastRedeemedAt,
+  } = invite
   return {
     id,
-    ...(isAdmin && { token }),
+    ...((isAdmin || byMember) && { token }),
     name,
     status: deriveInviteStatus(invite, now),
     maxUses,

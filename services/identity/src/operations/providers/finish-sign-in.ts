@@ -1,28 +1,31 @@
 import { isReservedUsername, type finishProviderBody } from '@gatehouse/contracts'
 import { transaction, violates } from '@gatehouse/database'
-import { LinkedIdentity, User, nextId, type ProviderTicket } from '@gatehouse/domain'
+import { LinkedIdentity, User, type ProviderTicket } from '@gatehouse/domain'
 import { isRefusal, refuse } from '@gatehouse/runtime'
 import type { Provider } from '@gatehouse/service-kit'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
-import { findTicket, useTicket } from '../../providers/tickets.ts'
+import { findTicket, identityOf, useTicket } from '../../providers/tickets.ts'
 import { isRegistrationOpen, loadSettings } from '../../queries/load-settings.ts'
 import { refuseSuspended } from '../credentials/log-in.ts'
 import { recordSignIn, type Sender } from '../credentials/sign-ins.ts'
-import { refuseTakenName, type Registered } from '../registration/insert-account.ts'
+import type { Held } from '../approval/hold-registration.ts'
+import { findWaiting } from '../approval/waiting.ts'
+import { refuseUnfreeName, type Registered } from '../registration/insert-account.ts'
 import { registerLocal } from '../registration/register-local.ts'
 import { judgeLoginCode, type FactorDeps } from '../second-factor/judge-code.ts'
+import { identityConstraint, insertIdentity } from './insert-identity.ts'
 import type { SignInDeps } from './start-sign-in.ts'
 
-export type FinishDeps = SignInDeps & FactorDeps & Pick<Deps, 'hasher'>
+export type FinishDeps = SignInDeps & FactorDeps & Pick<Deps, 'hasher' | 'proofKeys'>
 export type Finish = z.infer<typeof finishProviderBody> & Sender
 
 /**
- * Logs in the account with the identity of a ticket, or registers one. Throws ticket_invalid, provider_unknown, and as `logIn`
- * and `registerLocal`. Contract: 3, Identity providers.
+ * Logs in the account with the identity of a ticket, or registers one. Throws ticket_invalid, provider_unknown,
+ * registration_pending, and as `logIn` and `registerLocal`. Contract: 3, Identity providers.
  */
-export async function finishSignIn(deps: FinishDeps, given: Finish): Promise<Registered> {
+export async function finishSignIn(deps: FinishDeps, given: Finish): Promise<Registered | Held> {
   const em = deps.orm.em.fork()
   const ticket = await findTicket(deps, em, { ticket: given.ticket, purpose: 'login' })
   if (!ticket) throw refuse.ticket_invalid()
@@ -31,15 +34,13 @@ export async function finishSignIn(deps: FinishDeps, given: Finish): Promise<Reg
   const { issuer, subject } = ticket
   const known = await em.findOne(LinkedIdentity, { issuer, subject })
   if (known) return await logInLinked(deps, { ...given, provider, ticket, known })
+  if (await findWaiting(deps, em, { issuer, subject })) throw refuse.registration_pending()
   return await register(deps, { ...given, provider, ticket }).catch(async (error: unknown) => {
     // Another tab was first.
     if (violates(error, identityConstraint)) return await finishSignIn(deps, given)
     throw error
   })
 }
-
-/** Of the table, as its migration names it. */
-export const identityConstraint = 'linked_identities_issuer_subject'
 
 type Attempt = Omit<Finish, 'ticket'> & { provider: Provider; ticket: ProviderTicket }
 
@@ -65,22 +66,35 @@ async function logInLinked(deps: FinishDeps, attempt: Attempt & { known: LinkedI
 }
 
 /** As everybody registers, but without a password. What is refused uses no ticket up. */
-async function register(deps: FinishDeps, { provider, ticket, username, ...given }: Attempt): Promise<Registered> {
+async function register(
+  deps: FinishDeps,
+  { provider, ticket, username, ...given }: Attempt,
+): Promise<Registered | Held> {
   const { registration: gate } = provider
   if (gate === 'never') throw refuse.registration_by_provider_closed()
   if (!username) throw refuse.provider_username_required({ fields: await offerOf(deps, gate, ticket) })
-  const { displayName, inviteToken, address, client, requestId } = given
-  const registration = { username, displayName, inviteToken, address, client, requestId, avatarColor: undefined }
+  const { displayName, inviteToken, reason, address, client, requestId } = given
+  const registration = {
+    username,
+    displayName,
+    inviteToken,
+    reason,
+    address,
+    client,
+    requestId,
+    avatarColor: undefined,
+  }
+  const identity = identityOf(ticket)
   return await registerLocal(
     deps,
     { ...registration, homeUserId: undefined },
     {
-      gate,
+      ...{ gate, identity },
       claim: async (em) => {
         if (!(await useTicket(em, ticket))) throw refuse.ticket_invalid()
       },
       complete: async (em, user) => {
-        await insertIdentity(em, { ticket, user, at: user.createdAt, lastUsedAt: user.createdAt })
+        await insertIdentity(deps, em, { identity, user, at: user.createdAt, lastUsedAt: user.createdAt })
       },
     },
   )
@@ -101,25 +115,12 @@ async function offerOf(deps: FinishDeps, gate: Gate, { claims }: ProviderTicket)
   }
 }
 
-async function isUntaken({ orm }: FinishDeps, username: string): Promise<boolean> {
+async function isUntaken(deps: FinishDeps, username: string): Promise<boolean> {
   try {
-    await refuseTakenName(orm.em.fork(), username)
+    await refuseUnfreeName(deps, username)
     return true
   } catch (error) {
     if (isRefusal(error)) return false
     throw error
   }
-}
-
-type NewIdentity = { ticket: ProviderTicket; user: User; at: Date; lastUsedAt: Date | null }
-
-/** Violates `identityConstraint` where another account has it. */
-export async function insertIdentity(em: EntityManager, { ticket, user, at, lastUsedAt }: NewIdentity) {
-  const { provider, issuer, subject, claims } = ticket
-  const identity = em.create(LinkedIdentity, {
-    ...{ id: await nextId(em), userId: user.id, provider, issuer, subject },
-    ...{ name: claims.name, linkedAt: at, lastUsedAt },
-  })
-  await em.persist(identity).flush()
-  return identity
 }

@@ -1,5 +1,5 @@
 import { isStorableText } from '@gatehouse/contracts'
-import { read, transaction } from '@gatehouse/database'
+import { transaction } from '@gatehouse/database'
 import { LinkedIdentity, ProviderTicket } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { Provider } from '@gatehouse/service-kit'
@@ -10,6 +10,7 @@ import { policy } from '../../policy.ts'
 import { lockUser } from '../../queries/load-user.ts'
 import { actorOf, enterAct } from '../change-account.ts'
 import { endLockedSessions } from '../credentials/end-sessions.ts'
+import { useOnce } from '../use-once.ts'
 import { algorithms } from './take-callback.ts'
 
 type LogoutDeps = OperationContext & Pick<Deps, 'providers'>
@@ -77,10 +78,7 @@ async function verifyLogoutToken({ clock, providers }: LogoutDeps, provider: Pro
 
 /** Once on any replica. Throws logout_token_invalid. */
 async function useToken(em: EntityManager, issuer: string, { jti, iat }: LogoutClaims): Promise<void> {
-  const sql =
-    'insert into logout_tokens (issuer, jti, expires_at) values (?, ?, ?) on conflict do nothing returning jti'
   // A second more: the age is judged in whole ones.
   const expiresAt = new Date((iat + 1) * 1_000 + policy.logoutTokenMs + policy.providerClockSkewMs)
-  const used = await read(em, sql, [issuer, jti, expiresAt])
-  if (used.length === 0) throw refuse.logout_token_invalid()
+  if (!(await useOnce(em, { issuer, token: jti, expiresAt }))) throw refuse.logout_token_invalid()
 }

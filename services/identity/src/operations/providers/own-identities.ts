@@ -3,11 +3,12 @@ import { identityChanged, limits } from '@gatehouse/contracts'
 import { LinkedIdentity, type ActingCaller, type User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { findTicket, useTicket } from '../../providers/tickets.ts'
+import { findTicket, identityOf, useTicket } from '../../providers/tickets.ts'
 import { identityReply } from '../../replies/replies.ts'
 import { enterAct, refuseViolation } from '../change-account.ts'
 import { changeConfirmed, type Confirmed } from '../credentials/verify-password.ts'
-import { identityConstraint, insertIdentity, type FinishDeps } from './finish-sign-in.ts'
+import type { FinishDeps } from './finish-sign-in.ts'
+import { identityConstraint, insertIdentity } from './insert-identity.ts'
 import { requireProviderUser } from './start-sign-in.ts'
 import { requireWayIn } from './ways-in.ts'
 
@@ -21,8 +22,8 @@ export async function listLinkedIdentities({ orm }: Pick<FinishDeps, 'orm'>, use
 type Link = Omit<Confirmed, 'ticket'> & { ticket: unknown; confirm?: unknown }
 
 /**
- * Links what the caller signed in with. Throws ticket_refused, providers_local_only, identity_held, identity_limit, and as
- * `verifyOwnPassword`; what is refused uses no ticket up. Contract: 3, Identity providers.
+ * Links what the caller signed in with. Throws ticket_refused, providers_local_only, identity_held, identity_limit,
+ * registration_pending, and as `verifyOwnPassword`; what is refused uses no ticket up. Contract: 3, Identity providers.
  */
 export async function linkIdentity(deps: FinishDeps, { ticket: given, confirm, ...act }: Link) {
   const ticket = await findTicket(deps, deps.orm.em.fork(), { ticket: given, purpose: 'link' })
@@ -37,7 +38,12 @@ export async function linkIdentity(deps: FinishDeps, { ticket: given, confirm, .
     const count = await em.count(LinkedIdentity, { userId: user.id })
     if (count >= limits.linkedIdentitiesMax) throw refuse.identity_limit()
     const at = await deps.databaseTime(em)
-    const identity = await insertIdentity(em, { ticket, user, at: new Date(at), lastUsedAt: null })
+    const identity = await insertIdentity(deps, em, {
+      identity: identityOf(ticket),
+      user,
+      at: new Date(at),
+      lastUsedAt: null,
+    })
     await announce(deps, em, { user, at, provider, change: 'linked', requestId: act.requestId })
     return identity
   })

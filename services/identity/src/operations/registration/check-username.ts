@@ -7,23 +7,43 @@ import {
   usernameHere,
 } from '@gatehouse/contracts'
 import { batchedRead } from '@gatehouse/database'
-import { User } from '@gatehouse/domain'
+import { Registration, User } from '@gatehouse/domain'
 import { refuse, type Refusal } from '@gatehouse/runtime'
 import type { Deps } from '../../deps.ts'
 import { isRegistrationOpen, loadSettings } from '../../queries/load-settings.ts'
+import { isWaiting } from '../approval/waiting.ts'
 
 const readByName = batchedRead({ name: 'username_taken', entity: User, properties: ['username'], key: 'username' })
 
+const readHeldByName = batchedRead({
+  name: 'username_held',
+  entity: Registration,
+  properties: ['username', 'createdAt', 'deniedAt'],
+  key: 'username',
+})
+
 /** Spec: check-username; Contract: 3. */
-export async function checkUsername({ orm, config }: Pick<Deps, 'orm' | 'config'>, asked = '') {
+export async function checkUsername(
+  { orm, config, databaseTime }: Pick<Deps, 'orm' | 'config' | 'databaseTime'>,
+  asked = '',
+) {
   const username = usernameHere(asked, config.publicAddress.domain)
   if (username === '') throw withReason('username_required')
   const fault = findLocalFault(username)
   if (fault) return unavailable(fault)
   const settings = await loadSettings(orm.em)
   if (!isRegistrationOpen(settings, config)) throw withReason('registration_closed')
-  const taken = isReservedUsername(username, settings.reservedUsernames) || (await readByName(orm.em, username))
-  return taken ? unavailable(refuse.username_taken()) : { available: true }
+  const isTaken =
+    isReservedUsername(username, settings.reservedUsernames) ||
+    (await readByName(orm.em, username)) ||
+    (await isHeld({ orm, databaseTime }, username))
+  return isTaken ? unavailable(refuse.username_taken()) : { available: true }
+}
+
+/** By a registration that waits. Contract: 3, Approval. */
+async function isHeld({ orm, databaseTime }: Pick<Deps, 'orm' | 'databaseTime'>, username: string): Promise<boolean> {
+  const held = await readHeldByName(orm.em, username)
+  return held !== undefined && isWaiting(held, await databaseTime(orm.em.fork()))
 }
 
 const unavailable = ({ message: reason, code }: Refusal) => ({ available: false, reason, code })

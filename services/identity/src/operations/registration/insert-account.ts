@@ -5,11 +5,12 @@ import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
+import { claimName, findWaiting } from '../approval/waiting.ts'
 import { recordAccountEvent, refuseViolation } from '../change-account.ts'
 import type { IssueTime, Sender } from '../credentials/sign-ins.ts'
 import { readDemand } from '../second-factor/judge-code.ts'
 
-export type RegistrationDeps = OperationContext & Pick<Deps, 'config' | 'hasher'>
+export type RegistrationDeps = OperationContext & Pick<Deps, 'config' | 'hasher' | 'proofKeys'>
 
 /** Without a password: by an identity provider. */
 export type Registration = Omit<z.output<typeof registerBody>, 'homeInstance' | 'password'> &
@@ -25,10 +26,11 @@ export type NewAccount = Omit<StubUpgrade, 'homeUserId'> & {
   requestId: string | undefined
 }
 
-/** The first local account is an admin; others wait for its commit. Spec: Registration 9; Contract: 3, register. */
+/** The first local account is an admin; others wait for its commit. Throws username_taken. Spec: Registration 9; Contract: 3, register, Approval. */
 export async function insertAccount(deps: OperationContext, em: EntityManager, account: NewAccount): Promise<User> {
   const id = await nextId(em)
   const { requestId, home, ...columns } = account
+  if (home === null) await claimName(deps, em, columns.username)
   const unclaimed = { id: 1, firstAdminId: null }
   const isAdmin = home === null && (await em.nativeUpdate(InstanceSettings, unclaimed, { firstAdminId: id })) === 1
   const at = await deps.databaseTime(em)
@@ -60,6 +62,13 @@ export async function insertUniquely<T>({ orm }: Pick<Deps, 'orm'>, insert: (em:
 export async function refuseTakenName(em: EntityManager, username: string, exceptId?: string): Promise<void> {
   const owner = await em.findOne(User, { username }, { fields: ['id'] })
   if (owner && owner.id !== exceptId) throw refuse.username_taken()
+}
+
+/** Neither an account has it nor a registration that waits. Throws username_taken. Contract: 3, Approval. */
+export async function refuseUnfreeName(deps: Pick<Deps, 'orm' | 'databaseTime'>, username: string): Promise<void> {
+  const em = deps.orm.em.fork()
+  await refuseTakenName(em, username)
+  if (await findWaiting(deps, em, { username })) throw refuse.username_taken()
 }
 
 /** Spec: User record, avatarColor. */

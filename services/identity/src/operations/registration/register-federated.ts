@@ -24,6 +24,7 @@ import { recordSignIn } from '../credentials/sign-ins.ts'
 import { federatedFault } from './check-username.ts'
 import { insertAccount, readRegistration, refuseTakenName } from './insert-account.ts'
 import type { NewAccount, Registration, RegistrationDeps } from './insert-account.ts'
+import { judgeProof, useProof } from './proof-of-work.ts'
 
 type FederatedRegistration = Registration & { homeInstance: string; password: string }
 type FederatedAccount = Omit<NewAccount, 'home'> & FederatedIdentity
@@ -31,8 +32,10 @@ type FederatedAccount = Omit<NewAccount, 'home'> & FederatedIdentity
 /** Inserts the account or upgrades its stub. Spec: Registration 2, 5, 9, 10; Contract: 7, Registration over a stub. */
 export async function registerFederated(deps: RegistrationDeps & AskDeps, registration: FederatedRegistration) {
   const identity = parseIdentity(deps, registration)
-  await checkFederatedRegistrationOpen(deps)
+  const { proofOfWork } = await checkFederatedRegistrationOpen(deps)
+  const proof = proofOfWork === 'off' ? undefined : await judgeProof(deps, registration.proof)
   let stub = await findStub(deps.orm.em.fork(), identity)
+  if (proof) await useProof(deps, proof)
   let account: FederatedAccount | undefined
   for (;;) {
     const claim = { ...registration, username: identity.username }
@@ -68,9 +71,10 @@ function parseIdentity({ config }: RegistrationDeps, given: FederatedRegistratio
 }
 
 /** No invite opens it. Throws federated_registration_closed. Spec: Registration 5, 7. */
-export async function checkFederatedRegistrationOpen({ orm }: Pick<OperationContext, 'orm'>): Promise<void> {
-  const { federatedRegistrationOpen } = await loadSettings(orm.em)
-  if (!federatedRegistrationOpen) throw refuse.federated_registration_closed()
+export async function checkFederatedRegistrationOpen({ orm }: Pick<OperationContext, 'orm'>) {
+  const settings = await loadSettings(orm.em)
+  if (!settings.federatedRegistrationOpen) throw refuse.federated_registration_closed()
+  return settings
 }
 
 async function findStub(em: EntityManager, identity: FederatedIdentity): Promise<User | null> {

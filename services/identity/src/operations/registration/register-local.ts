@@ -1,43 +1,60 @@
 import { enqueue } from '@gatehouse/bus'
 import { inviteRedeemed, isReservedUsername, normalizeUsername } from '@gatehouse/contracts'
+import { read } from '@gatehouse/database'
 import { findInvite, lockActiveInvite, recordRedemption, type User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../../deps.ts'
 import { isRegistrationOpen, loadSettings, type PlainSettings } from '../../queries/load-settings.ts'
+import { checkRequest, holdRegistration, type Held } from '../approval/hold-registration.ts'
+import { claimName } from '../approval/waiting.ts'
 import { recordSignIn } from '../credentials/sign-ins.ts'
+import type { NamedIdentity } from '../providers/insert-identity.ts'
 import { requireLocalUsername } from './check-username.ts'
-import { insertAccount, insertUniquely, readRegistration, refuseTakenName } from './insert-account.ts'
+import { insertAccount, insertUniquely, readRegistration, refuseUnfreeName } from './insert-account.ts'
+import { judgeProof, useProof } from './proof-of-work.ts'
 import type { NewAccount, Registered, Registration, RegistrationDeps } from './insert-account.ts'
 
-/** `claim` and `complete` run in the transaction, before and after the account is inserted. Contract: 3, Identity providers. */
+/** `identity` is what the account gets; `claim` and `complete` run in the transaction, before and after the account is inserted. Contract: 3, Identity providers. */
 type ByProvider = {
   gate: 'gate' | 'open' | 'invite'
+  identity: NamedIdentity
   claim(em: EntityManager): Promise<void>
   complete(em: EntityManager, user: User): Promise<void>
 }
 
 /**
- * While registration is closed an active invite admits the account. Nobody gets a password that no login takes. Spec:
- * Registration 1, 3, 4, 9, 11; Contract: 8, PASSWORDS.
+ * While registration is closed an active invite admits the account. Nobody gets a password that no login takes. Where an
+ * admin decides, the registration waits instead. Spec: Registration 1, 3, 4, 9, 11; Contract: 3, Approval; 8, PASSWORDS.
  */
 export async function registerLocal(
   deps: RegistrationDeps,
   registration: Registration,
   byProvider?: ByProvider,
-): Promise<Registered> {
+): Promise<Registered | Held> {
   if (!byProvider && !deps.config.passwords) throw refuse.registration_by_password_closed()
   const username = normalizeUsername(registration.username)
   requireLocalUsername(username)
   const settings = await loadSettings(deps.orm.em)
+  const { client, address, reason } = registration
   const gate = byProvider?.gate ?? 'gate'
-  const inviteToken = await checkLocalRegistrationOpen(deps, { settings, gate, inviteToken: registration.inviteToken })
+  const isProofAsked = !byProvider && settings.proofOfWork !== 'off'
+  const isMoreAsked = isProofAsked || needsApproval(settings, gate)
+  const shown = { inviteToken: registration.inviteToken, isMoreAsked }
+  const inviteToken = await checkLocalRegistrationOpen(deps, { settings, gate, ...shown })
+  const isDecided = inviteToken === null && needsApproval(settings, gate)
+  const mayBeFirst = settings.firstAdminId === null
+  if (isDecided && !mayBeFirst) await checkRequest(deps, { settings, address, reason })
+  const proof = isProofAsked && inviteToken === null ? await judgeProof(deps, registration.proof) : undefined
   if (isReservedUsername(username, settings.reservedUsernames)) throw refuse.username_taken()
-  await refuseTakenName(deps.orm.em.fork(), username)
+  await refuseUnfreeName(deps, username)
+  if (proof) await useProof(deps, proof)
   const account = { ...(await readRegistration(deps, registration)), username, home: null }
-  const { client } = registration
   const registered = await insertUniquely(deps, async (em) => {
     await byProvider?.claim(em)
+    if (isDecided && !(mayBeFirst && (await isFirst(deps, em, username)))) {
+      return await holdRegistration(deps, em, { account, request: registration, identity: byProvider?.identity })
+    }
     const user = await (inviteToken === null
       ? insertAccount(deps, em, account)
       : insertInvited(deps, em, { account, inviteToken }))
@@ -49,13 +66,32 @@ export async function registerLocal(
   return registered
 }
 
-/** The token of the invite to redeem, or null while the gate is open. The redemption decides. Spec: Registration 4, 7. */
+/** A provider whose gate the operator has opened vouches for its people. Contract: 3, Approval. */
+const needsApproval = ({ approvalRequired }: PlainSettings, gate: ByProvider['gate']): boolean =>
+  approvalRequired && gate === 'gate'
+
+/** Nobody could decide about the first account. Others wait for its commit, and then for an admin. */
+async function isFirst(deps: RegistrationDeps, em: EntityManager, username: string): Promise<boolean> {
+  await claimName(deps, em, username)
+  const sql = 'select 1 from instance_settings where id = 1 and first_admin_id is null for update'
+  return (await read(em, sql)).length > 0
+}
+
+type Shown = { settings: PlainSettings; gate: ByProvider['gate']; inviteToken: unknown; isMoreAsked: boolean }
+
+/**
+ * The token of the invite to redeem, or null while the gate is open. Where more is asked than a name, an invite that is shown
+ * stands for it, and is redeemed at an open gate too: it admits no more accounts than it has uses. The redemption decides.
+ * Spec: Registration 4, 7; Contract: 3, Approval, Proof of work.
+ */
 async function checkLocalRegistrationOpen(
   { orm, clock, config }: RegistrationDeps,
-  { settings, gate, inviteToken }: { settings: PlainSettings; gate: ByProvider['gate']; inviteToken: unknown },
+  { settings, gate, inviteToken, isMoreAsked }: Shown,
 ): Promise<string | null> {
-  if (gate === 'open' || (gate === 'gate' && isRegistrationOpen(settings, config))) return null
-  if (inviteToken === undefined || inviteToken === null || inviteToken === '') throw refuse.invite_required()
+  const isOpen = gate === 'open' || (gate === 'gate' && isRegistrationOpen(settings, config))
+  const isShown = inviteToken !== undefined && inviteToken !== null && inviteToken !== ''
+  if (isOpen && !(isMoreAsked && isShown)) return null
+  if (!isShown) throw refuse.invite_required()
   if (typeof inviteToken !== 'string') throw refuse.invite_invalid()
   const found = await findInvite(orm.em.fork(), { token: inviteToken, now: clock.now() })
   if (found?.status !== 'active') throw refuse.invite_invalid()

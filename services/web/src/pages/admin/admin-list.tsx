@@ -30,7 +30,9 @@ type Props<T> = {
   icon?: IconName
   className?: string
   toolbar?: (listed: { items: T[]; refetch: () => void; query: Asked }) => ReactNode
-  children: (item: T, refetch: () => void) => ReactNode
+  children?: (item: T, refetch: () => void) => ReactNode
+  /** In place of the list of `children`. */
+  show?: (items: T[], refetch: () => void, query: Asked) => ReactNode
 }
 
 const debounceMs = 250
@@ -40,7 +42,7 @@ const ownTimeZone = () => Intl.DateTimeFormat().resolvedOptions().timeZone
 
 /** A page of a list. Its filters and where it begins stand in the address, so that Back, a reload and a link keep them. */
 export function AdminList<T>(props: Props<T>) {
-  const { title, filters = [], fetchPage, icon = 'info', className = '', children } = props
+  const { title, filters = [], fetchPage, icon = 'info', className = '', children, show } = props
   const { asked, isTurned, filter, turnTo } = useListAddress(filters)
   const { cursor } = asked
   const key = JSON.stringify([title, asked])
@@ -79,8 +81,9 @@ export function AdminList<T>(props: Props<T>) {
         icon={icon}
         rows={6}
         className={`card list ${className}`}
+        show={show && ((items: T[]) => show(items, refetch, asked))}
       >
-        {(item) => children(item, refetch)}
+        {children && ((item: T) => children(item, refetch))}
       </QueryList>
       {(cursor ?? next) && (
         <nav className="pager" aria-label={t('Pagination')}>

@@ -1,6 +1,10 @@
 import type { User } from '@gatehouse/client'
-import type { ReactNode } from 'react'
+import { lazy, type ReactNode, Suspense } from 'react'
+import { Link } from 'wouter'
+import { formatNumber } from '../../components/format.ts'
 import { NavLink, PageFrame } from '../../components/page-frame.tsx'
+import { Badge, Skeleton } from '../../components/status.tsx'
+import { useQuery } from '../../hooks.ts'
 import { NotFoundPage } from '../not-found-page.tsx'
 import { SecondFactorDemand, useSecondFactorDemand } from '../home/second-factor-section.tsx'
 import { AuditSection } from './audit-section.tsx'
@@ -13,9 +17,22 @@ import { UsersSection } from './users-section.tsx'
 import '../../styles/admin.css'
 import { type Text, t } from '../../language/language.ts'
 
+const Registrations = lazy(async () => ({
+  default: (await import('./registrations-section.tsx')).RegistrationsSection,
+}))
+
 const sections: ReadonlyArray<readonly [key: string, name: Text, show: (self: User, id?: string) => ReactNode]> = [
   ['overview', 'Overview', () => <OverviewSection />],
   ['users', 'Users', (self, id) => (id ? <UserDetails id={id} self={self} /> : <UsersSection self={self} />)],
+  [
+    'registrations',
+    'Registrations',
+    () => (
+      <Suspense fallback={<Skeleton rows={6} />}>
+        <Registrations />
+      </Suspense>
+    ),
+  ],
   ['invites', 'Invites', () => <InvitesSection />],
   ['settings', 'Instance', () => <SettingsSection />],
   ['federation', 'Federation', (_, id) => (id ? <OpenOrders /> : <FederationSection />)],
@@ -37,13 +54,38 @@ export function AdminPage({ user, section = 'overview', id }: Props) {
       {!isDemanded && (
         <>
           <nav className="tabs" aria-label={t('Admin')}>
-            {sections.map(([key, label]) => (
-              <NavLink key={key} href={`/admin/${key}`} current={key === section} text={label} />
-            ))}
+            {sections.map(([key, label]) =>
+              key === 'registrations' ? (
+                <RegistrationsLink key={key} current={key === section} />
+              ) : (
+                <NavLink key={key} href={`/admin/${key}`} current={key === section} text={label} />
+              ),
+            )}
           </nav>
           {show(user, id)}
         </>
       )}
     </PageFrame>
+  )
+}
+
+/** With how many wait. Contract: 3, Approval. */
+function RegistrationsLink({ current }: { current: boolean }) {
+  const waiting = useQuery(
+    'waiting registrations',
+    (signal, client) => client.call('listRegistrations', { query: { limit: 1 }, signal }),
+    'registrations',
+  )
+  const total = waiting.data?.total ?? 0
+  return (
+    <Link href="/admin/registrations" className="nav-link" aria-current={current ? 'page' : undefined}>
+      {t('Registrations')}
+      {total > 0 && (
+        <Badge tone="warning">
+          {formatNumber(total)}
+          <span className="visually-hidden"> {t('waiting')}</span>
+        </Badge>
+      )}
+    </Link>
   )
 }

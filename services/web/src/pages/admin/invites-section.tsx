@@ -1,18 +1,20 @@
 import type { Client, Invite, InviteRedemption, User } from '@gatehouse/client'
 import { limits } from '@gatehouse/contracts/constants'
 import { UserName } from '../../components/avatar.tsx'
-import { LinkField } from '../../components/copy-field.tsx'
 import { Dialog, DialogButton } from '../../components/dialog.tsx'
+import { InviteDialog } from '../../components/invite-dialog.tsx'
+import { InviteRow } from '../../components/invite-row.tsx'
 import { Menu } from '../../components/menu.tsx'
 import { QueryList } from '../../components/query-list.tsx'
-import { Badge, type BadgeTone, RelativeTime } from '../../components/status.tsx'
+import { Badge, RelativeTime } from '../../components/status.tsx'
 import { useInstanceInfo, useQuery, type Work } from '../../hooks.ts'
-import { t, type Text } from '../../language/language.ts'
+import { t } from '../../language/language.ts'
 import { Phrase } from '../../language/phrase.tsx'
 import { AdminList } from './admin-list.tsx'
 import { BulkSuspendDialog } from './bulk-suspend-dialog.tsx'
-import { InviteDialog, ReinstateDialog } from './invite-dialogs.tsx'
+import { ReinstateDialog } from './reinstate-dialog.tsx'
 import { askBefore, type RowDialogProps, useRowDialog } from './row-dialog.tsx'
+import { UserLink } from './user-link.tsx'
 
 const pageSize = 20
 
@@ -50,77 +52,39 @@ export function InvitesSection() {
         </>
       )}
     >
-      {(invite, refetch) => <InviteRow key={invite.id} invite={invite} onChanged={refetch} />}
+      {(invite, refetch) => <AdminInviteRow key={invite.id} invite={invite} onChanged={refetch} />}
     </AdminList>
   )
 }
 
-const statuses: Record<Invite['status'], { tone: BadgeTone; label: Text }> = {
-  active: { tone: 'good', label: 'active' },
-  exhausted: { tone: 'neutral', label: 'used up' },
-  expired: { tone: 'warning', label: 'expired' },
-  revoked: { tone: 'bad', label: 'revoked' },
-}
-
-function InviteRow({ invite, onChanged }: { invite: Invite; onChanged: () => void }) {
-  const { name } = invite
+function AdminInviteRow({ invite, onChanged }: { invite: Invite; onChanged: () => void }) {
+  const { name, createdBy, createdByUsername: creator } = invite
   const { item, dialog } = useRowDialog({ row: invite, name, onDone: onChanged })
-  const status = statuses[invite.status]
   const active = invite.status === 'active'
   const revoked = invite.status === 'revoked'
   const isUsed = invite.usedCount > 0
-  return (
-    <li className="list-row list-row--tall">
-      <div className="stack stack--tight">
-        <h3>
-          <UserName>{name}</UserName> <Badge tone={status.tone}>{t(status.label)}</Badge>
-        </h3>
-        <p className="small muted">
-          {formatUses(invite)} · <Expiry invite={invite} /> · <Creation invite={invite} />
-        </p>
-      </div>
-      {active && (
-        <LinkField
-          url={invite.url}
-          name="invite-link"
-          id={`invite-link-${invite.id}`}
-          label={t('Link for {name}', { name })}
-          copyLabel={t('Copy link for {name}', { name })}
-        />
-      )}
-      <div className="list-row__actions">
-        <Menu label={t('Actions for {username}', { username: name })}>
-          {item('Used by', 'Used by: {name}', RedemptionsDialog)}
-          {!revoked && item('Edit', 'Edit {name}', InviteDialog)}
-          {!active && item('Reinstate', 'Reinstate {name}', ReinstateDialog)}
-          {isUsed &&
-            item('Suspend everyone who used it', 'Suspend everyone who used it: {name}', SuspendInvitedDialog, {
-              dangerous: true,
-            })}
-          {!revoked && item('Revoke', 'Revoke {name}', RevokeDialog, { dangerous: true })}
-          {item('Delete', 'Delete {name}', DeleteInviteDialog, { dangerous: true })}
-        </Menu>
-      </div>
-      {dialog}
-    </li>
+  const menu = (
+    <Menu label={t('Actions for {username}', { username: name })}>
+      {item('Used by', 'Used by: {name}', RedemptionsDialog)}
+      {!revoked && item('Edit', 'Edit {name}', InviteDialog)}
+      {!active && item('Reinstate', 'Reinstate {name}', ReinstateDialog)}
+      {isUsed &&
+        item('Suspend everyone who used it', 'Suspend everyone who used it: {name}', SuspendInvitedDialog, {
+          dangerous: true,
+        })}
+      {!revoked && item('Revoke', 'Revoke {name}', RevokeDialog, { dangerous: true })}
+      {item('Delete', 'Delete {name}', DeleteInviteDialog, { dangerous: true })}
+    </Menu>
   )
-}
-
-function Expiry({ invite: { expiresAt, status } }: { invite: Invite }) {
-  if (expiresAt === null) return <Phrase text="never expires" />
-  const values = { time: <RelativeTime at={expiresAt} /> }
-  return <Phrase text={status === 'expired' ? 'expired {time}' : 'expires {time}'} values={values} />
-}
-
-function Creation({ invite: { createdAt, createdByUsername } }: { invite: Invite }) {
-  const time = <RelativeTime at={createdAt} />
-  if (!createdByUsername) return <Phrase text="created {time}" values={{ time }} />
-  return <Phrase text="created {time} by {name}" values={{ time, name: <UserName>{createdByUsername}</UserName> }} />
-}
-
-function formatUses({ usedCount: used, maxUses: max }: Invite): string {
-  if (max === null) return used === 1 ? t('Used once, no limit') : t('Used {used} times, no limit', { used })
-  return max === 1 ? t('{used} of 1 use', { used }) : t('{used} of {max} uses', { used, max })
+  return (
+    <InviteRow
+      invite={invite}
+      creator={creator && <UserLink user={{ id: createdBy, username: creator }} />}
+      actions={menu}
+    >
+      {dialog}
+    </InviteRow>
+  )
 }
 
 const RevokeDialog = askBefore<Invite>({

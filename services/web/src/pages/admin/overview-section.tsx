@@ -125,6 +125,7 @@ function figuresOf({ accounts, ...overview }: Overview): [label: Text, value: Re
   return [
     ['Accounts', accounts.totalIsEstimate ? t('about {total}', { total }) : total, '/admin/users'],
     ['Online now', upTo(limits.onlineMax)(overview.online)],
+    ['Waiting registrations', formatCount(overview.pendingRegistrations), '/admin/registrations'],
     ['Pending approvals', formatCount(overview.waitingApprovals), '/admin/federation'],
     ['Peers with problems', formatCount(overview.peersInTrouble), '/admin/federation?status=trouble'],
     ['Overdue deletions', formatCount(overview.ordersOverdue), '/admin/federation/orders'],

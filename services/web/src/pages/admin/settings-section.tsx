@@ -8,10 +8,11 @@ import { MutationError, QueryError, SubmitButton } from '../../components/error-
 import { RadioGroup, Switch } from '../../components/choices.tsx'
 import { Field, Form } from '../../components/field.tsx'
 import { Skeleton, StatusDot } from '../../components/status.tsx'
-import { refetchInstanceInfo, useClient, useInstanceInfo, useMutation, useQuery } from '../../hooks.ts'
-import { useStore, type Work } from '../../hooks.ts'
+import { refetchInstanceInfo, useClient, useInstanceInfo, useQuery, useStore } from '../../hooks.ts'
 import { useDraft } from '../../kept-state.ts'
 import { t, type Text } from '../../language/language.ts'
+import { JoiningCard } from './joining-card.tsx'
+import { type OnSaved, usePatch } from './use-settings-patch.ts'
 
 const registrationOptions = [
   ['open', 'Open', 'Anyone can create an account.'],
@@ -93,18 +94,6 @@ const showText = (value: string | string[] | null): string => (Array.isArray(val
 const readText = (name: TextName, text: string): string | string[] =>
   name === 'reservedUsernames' ? splitReservations(text) : text
 
-type OnSaved = (settings: InstanceSettings) => void
-
-function usePatch(onSaved: OnSaved) {
-  const mutation = useMutation()
-  const patch = (readBody: Work<Partial<InstanceSettings>>) =>
-    mutation.run(async (signal, client) => {
-      const body = await readBody(signal, client)
-      onSaved(await client.call('patchSettings', { body, signal }))
-    }, t('Changes saved.'))
-  return { mutation, patch }
-}
-
 /** Spec: POST register, toggle matrix. */
 export function SettingsSection() {
   const { info } = useInstanceInfo()
@@ -146,6 +135,7 @@ export function SettingsSection() {
           </div>
           {(mutation.error || mutation.waitSeconds > 0) && <MutationError mutation={mutation} />}
         </Card>
+        <JoiningCard settings={settings} onSaved={setData} />
         <LookForm settings={settings} onSaved={setData} />
       </div>
       <div className="stack">

@@ -4,6 +4,7 @@ import { Link } from 'wouter'
 import { UserAvatar, UserName, UserNames } from '../../components/avatar.tsx'
 import { Card } from '../../components/card.tsx'
 import { QueryError } from '../../components/error-message.tsx'
+import { emailStateOf } from '../../components/email-state.ts'
 import { formatDateTime, formatNumber, hostOf } from '../../components/format.ts'
 import { describeIdentity } from '../../components/identities.ts'
 import { SocketList } from '../../components/socket-list.tsx'
@@ -13,6 +14,7 @@ import { formatName, t, translate, type Text } from '../../language/language.ts'
 import { Phrase } from '../../language/phrase.tsx'
 import { useProviders } from '../../providers.ts'
 import { AuditRow } from './audit-section.tsx'
+import { UserLink } from './user-link.tsx'
 import { UserBadges, UserMenu } from './user-menu.tsx'
 
 /** Contract: 5, A user. */
@@ -21,7 +23,7 @@ export function UserDetails({ id, self }: { id: string; self: User }) {
   const query = useQuery(`user ${id}`, describe, 'users')
   const found = query.data?.user.id === id ? query.data : null
   const orders = found?.orders ?? []
-  const identities = found?.identities ?? []
+  const { identities = [], invited = [] } = found ?? {}
   const isFirstAttemptDue = orders.some(({ state, attempts }) => state === 'waiting' && attempts === 0)
   useEffect(() => {
     if (!isFirstAttemptDue) return
@@ -54,6 +56,7 @@ export function UserDetails({ id, self }: { id: string; self: User }) {
                 <SocketList answer={found} />
               </Card>
               {identities.length > 0 && <IdentityCard identities={identities} />}
+              {invited.length > 0 && <InvitedCard invited={invited} />}
               {orders.length > 0 && <OrderCard orders={orders} />}
               <Card title={t('Recent activity')}>
                 {found.audit.length === 0 && <p className="muted">{t('No entries yet.')}</p>}
@@ -104,6 +107,26 @@ function IdentityCard({ identities }: { identities: readonly LinkedIdentity[] })
   )
 }
 
+/** Contract: 4, Invites of members. */
+function InvitedCard({ invited }: { invited: NonNullable<UserDescription['invited']> }) {
+  return (
+    <Card title={t('Invited')}>
+      <ul className="list">
+        {invited.map((user) => (
+          <li key={user.id}>
+            <UserLink user={user} />
+          </li>
+        ))}
+      </ul>
+      {invited.length >= 100 && (
+        <p className="small muted">
+          {t('Only the latest {count} are listed.', { count: formatNumber(invited.length) })}
+        </p>
+      )}
+    </Card>
+  )
+}
+
 const orderStates = {
   waiting: { label: 'is being asked', tone: 'neutral' },
   done: { label: 'has deleted it', tone: 'good' },
@@ -136,7 +159,7 @@ function OrderCard({ orders }: { orders: NonNullable<UserDescription['orders']> 
   )
 }
 
-function factsOf({ user, invitedBy, lastLoginAt, ...rest }: UserDescription): [Text, ReactNode][] {
+function factsOf({ user, invitedBy, lastLoginAt, email, ...rest }: UserDescription): [Text, ReactNode][] {
   const facts: [Text, ReactNode][] = [
     ['ID', <code key="id">{user.id}</code>],
     ['Joined', formatDateTime(user.createdAt)],
@@ -150,6 +173,8 @@ function factsOf({ user, invitedBy, lastLoginAt, ...rest }: UserDescription): [T
       ['Two-factor authentication', rest.secondFactor ? t('On') : t('Off')],
       ['Passkeys', formatNumber(rest.passkeys)],
     )
+    // Not there while the instance sends no mail.
+    if (email !== undefined) facts.push(['Email', email ? <EmailState key="email" email={email} /> : t('None')])
   }
   if (user.suspendedAt != null) facts.push(['Suspended', formatDateTime(user.suspendedAt)])
   if (user.homeSuspendedAt != null) facts.push(['Suspended by home instance', formatDateTime(user.homeSuspendedAt)])
@@ -157,12 +182,18 @@ function factsOf({ user, invitedBy, lastLoginAt, ...rest }: UserDescription): [T
   return facts
 }
 
+function EmailState({ email }: { email: NonNullable<UserDescription['email']> }) {
+  const { tone, label } = emailStateOf(email)
+  return (
+    <>
+      <UserName>{email.address}</UserName> <Badge tone={tone}>{t(label)}</Badge>
+    </>
+  )
+}
+
 function Invitation({ invitedBy }: { invitedBy: NonNullable<UserDescription['invitedBy']> }) {
   const { name, userId, username } = invitedBy
-  const creator = username && <UserName>{username}</UserName>
-  const values = {
-    invite: <UserName>{name}</UserName>,
-    name: userId ? <Link href={`/admin/users/${userId}`}>{creator}</Link> : creator,
-  }
+  const creator = username && <UserLink user={{ id: userId, username }} />
+  const values = { invite: <UserName>{name}</UserName>, name: creator }
   return <Phrase text={creator ? '{name}, with invite {invite}' : 'Invite {invite}'} values={values} />
 }

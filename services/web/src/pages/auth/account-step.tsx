@@ -7,14 +7,16 @@ import { UserName } from '../../components/avatar.tsx'
 import { formatError, MutationError, SubmitButton } from '../../components/error-message.tsx'
 import { Field, Form, PasswordField } from '../../components/field.tsx'
 import { t, translate, translateRefusal } from '../../language/language.ts'
+import { ReasonField } from './reason-field.tsx'
 import { findRefusedField, type Registration } from './use-registration.ts'
 
 export function AccountStep({ children, ...registration }: Registration & { children?: ReactNode }) {
   const { account, editAccount, mutation, invite, isClosed, setStep, availability, checkAvailability } = registration
+  const { needsApproval, reason } = registration
   useEffect(() => checkAvailability.cancel, [checkAvailability])
   const problems = findRegistrationProblems(account)
   const refusedField = findRefusedField(mutation.error)
-  const refusalOf = (field: 'username' | 'password') =>
+  const refusalOf = (field: 'username' | 'password' | 'reason') =>
     refusedField === field ? translateRefusal(mutation.error as ApiError) : null
   const submit = () => {
     mutation.clear()
@@ -55,6 +57,7 @@ export function AccountStep({ children, ...registration }: Registration & { chil
         problem={problems.confirmation && translate(problems.confirmation)}
         good={account.confirmation && account.confirmation === account.password ? t('The passwords match.') : null}
       />
+      {needsApproval && <ReasonField {...reason} error={refusalOf('reason')} />}
       <MutationError mutation={refusedField && refusedField !== 'invite' ? { ...mutation, error: null } : mutation} />
       <SubmitButton mutation={mutation} text="Continue" wide />
       {children}

@@ -32,7 +32,7 @@ export function LoginPage() {
   const { providers, passwords, ...ways } = useProviders()
   const { ended } = useStore(client.session)
   const search = useSearch()
-  const username = useText('', mutation)
+  const username = useText((history.state as { username?: string } | null)?.username, mutation)
   const password = useText('', mutation)
   const code = useText('', mutation)
   const [step, setStep] = useState<'password' | 'code'>('password')
@@ -150,7 +150,11 @@ export function LoginPage() {
       )}
       {passwords && (
         <p className="auth__alternative">
-          {t('Forgot your password? Ask an admin of this instance for a reset link.')}
+          {info?.mail ? (
+            <Link href="/forgot">{t('Forgot your password?')}</Link>
+          ) : (
+            t('Forgot your password? Ask an admin of this instance for a reset link.')
+          )}
         </p>
       )}
       {(passwords !== false || isClosed) && (

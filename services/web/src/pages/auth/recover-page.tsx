@@ -6,7 +6,7 @@ import { MutationError, SubmitButton } from '../../components/error-message.tsx'
 import { CodeField, Form, useText } from '../../components/field.tsx'
 import { useNewPassword } from '../../components/new-password.tsx'
 import { Notice } from '../../components/status.tsx'
-import { useClient, useMutation } from '../../hooks.ts'
+import { useClient, useInstanceInfo, useMutation } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 import { AuthFrame } from './auth-frame.tsx'
 
@@ -19,6 +19,9 @@ export function RecoverPage() {
   const password = useNewPassword(mutation)
   const code = useText('', mutation)
   const [asksForCode, setAsksForCode] = useState(false)
+  const { info } = useInstanceInfo()
+  const { error } = mutation
+  const isOver = !token || (error instanceof ApiError && error.code === 'recovery_link_invalid')
 
   const submit = async () => {
     // Not aborted on unmount: the link counts once, and the response holds the token of the session.
@@ -46,6 +49,11 @@ export function RecoverPage() {
         </Form>
       ) : (
         <Notice tone="error" text="This link is incomplete. Copy the whole link, or ask an admin for a new one." />
+      )}
+      {isOver && info?.mail && (
+        <p className="auth__alternative">
+          <Link href="/forgot">{t('Get a new link by email')}</Link>
+        </p>
       )}
       <p className="auth__alternative">
         <Link href={routes.login}>{t('Log in')}</Link>

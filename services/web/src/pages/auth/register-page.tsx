@@ -8,11 +8,19 @@ import { t, type Text } from '../../language/language.ts'
 import { AccountStep, LogInInstead } from './account-step.tsx'
 import { AuthFrame } from './auth-frame.tsx'
 import { OtherWays } from './other-ways.tsx'
+import { ProofProgress } from './proof-progress.tsx'
 import { type Registration, useRegistration } from './use-registration.ts'
+import { WaitingStep } from './waiting-step.tsx'
 
 /** Spec: Client session behaviour, registration page. */
 export function RegisterPage() {
   const registration = useRegistration()
+  const { receipt, forgetReceipt } = registration
+  if (receipt) return <WaitingStep key={receipt.receipt} receipt={receipt} onOver={forgetReceipt} />
+  return <Register {...registration} />
+}
+
+function Register(registration: Registration) {
   const { instanceName: name, isReady, isClosed, invite, step, ways } = registration
   const needsInvite = isClosed && !invite.check?.valid
   const subtitle =
@@ -96,18 +104,20 @@ function InviteStep({ invite, children }: Pick<Registration, 'invite'> & { child
   )
 }
 
-function ProfileStep({ account, profile, editProfile, image, mutation, setStep, register }: Registration) {
+function ProfileStep({ account, profile, editProfile, image, mutation, setStep, register, ...rest }: Registration) {
   const { displayName, avatarColor } = profile
+  const { needsApproval, proofDone } = rest
   const { username } = account
   return (
     <Form className="stack" onSubmit={register}>
-      <AvatarPicker name={displayName.trim() || username} color={avatarColor} {...image} />
+      {!needsApproval && <AvatarPicker name={displayName.trim() || username} color={avatarColor} {...image} />}
       <ColorPicker value={avatarColor} onPick={(color) => editProfile({ avatarColor: color })} />
       <DisplayNameField value={displayName} username={username} onText={(text) => editProfile({ displayName: text })} />
       <MutationError mutation={mutation} />
+      <ProofProgress done={proofDone} />
       <div className="button-pair">
         <Button disabled={mutation.busy} text="Back" onClick={() => setStep(1)} />
-        <SubmitButton mutation={mutation} text="Create account" />
+        <SubmitButton mutation={mutation} text={needsApproval ? 'Send registration' : 'Create account'} />
       </div>
     </Form>
   )

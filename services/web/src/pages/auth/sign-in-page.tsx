@@ -8,20 +8,22 @@ import {
 } from '@gatehouse/client/providers'
 import { routes, safeRedirect } from '@gatehouse/client/routes'
 import { useEffect, useState } from 'react'
-import { Link, Redirect } from 'wouter'
+import { Link, Redirect, useLocation } from 'wouter'
 import { DisplayNameField } from '../../components/appearance-fields.tsx'
 import { formatError, MutationError, SubmitButton } from '../../components/error-message.tsx'
 import { CodeField, Field, Form, useText } from '../../components/field.tsx'
 import { Notice, Skeleton } from '../../components/status.tsx'
-import { type Mutation, useClient, useMutation, useStore, useToast } from '../../hooks.ts'
+import { type Mutation, useClient, useInstanceInfo, useMutation, useStore, useToast } from '../../hooks.ts'
 import { t, type Text, translateRefusal } from '../../language/language.ts'
 import { forgetEntry, type LogInEntry, readEntry } from '../../provider-log-in.ts'
 import { returnFromTrip } from '../../provider-trips.ts'
 import { logInChoice, type Provider, readFragment, useProviders } from '../../providers.ts'
+import { keepReceipt } from '../../registration-receipt.ts'
 import { UsernameField } from './account-step.tsx'
 import { AuthFrame } from './auth-frame.tsx'
 import { loadHomePage } from './login-page.tsx'
 import { OtherWays } from './other-ways.tsx'
+import { ReasonField } from './reason-field.tsx'
 import { findRefusedField, parseInviteToken, useAvailability } from './use-registration.ts'
 
 /** A new language shows the page anew, and the ticket must not be read again. */
@@ -90,6 +92,7 @@ function LogIn({ ticket, provider: id, redirect }: Returned) {
   const client = useClient()
   const showToast = useToast()
   const mutation = useMutation()
+  const [, navigate] = useLocation()
   const { name } = useProvider(id)
   const [step, setStep] = useState<ProviderLogInStep | null>(null)
   const [entry, setEntry] = useState<LogInEntry>(() => ({ ...readEntry(), provider: id, redirect }))
@@ -103,6 +106,11 @@ function LogIn({ ticket, provider: id, redirect }: Returned) {
     // Not aborted on unmount: the ticket counts once, and the response holds the token of the session.
     return mutation.run(async () => {
       const next = await finishProviderLogIn(client, { ticket, ...more })
+      if (next.next === 'approval') {
+        forgetEntry()
+        keepReceipt({ ...next.pending, provider: id })
+        return navigate(routes.register, { replace: true })
+      }
       if (next.next !== null) return setStep(next)
       forgetEntry()
       if (more.username !== undefined) showToast(t('Welcome!'))
@@ -157,20 +165,28 @@ function UsernameStep({ name, mutation, finish, step: { proposal, isInviteNeeded
   const username = useText(entry.username || (proposal.username ?? ''), mutation)
   const displayName = useText(entry.displayName || (proposal.displayName ?? ''), mutation)
   const invite = useText(entry.invite ?? '', mutation)
+  const reason = useText('', mutation)
+  const { info } = useInstanceInfo()
+  // An invite needs no approval: the server says whether it is one.
+  const needsApproval = info?.approvalRequired === true && !isInviteNeeded && !parseInviteToken(invite.value)
   const { availability, checkAvailability } = useAvailability()
   useEffect(() => {
     checkAvailability.check(username.value)
     return checkAvailability.cancel
   }, [checkAvailability])
   const refusedField = findRefusedField(mutation.error)
-  const refusalOf = (field: 'username' | 'invite') =>
+  const refusalOf = (field: 'username' | 'invite' | 'reason') =>
     refusedField === field ? translateRefusal(mutation.error as ApiError) : null
-  const isRefusedHere = refusalOf('username') !== null || (isInviteNeeded && refusalOf('invite') !== null)
+  const isRefusedHere =
+    refusalOf('username') !== null ||
+    (needsApproval && refusalOf('reason') !== null) ||
+    (isInviteNeeded && refusalOf('invite') !== null)
   const submit = () =>
     finish({
       username: username.value,
       displayName: displayName.value.trim() || null,
       inviteToken: parseInviteToken(invite.value) || null,
+      ...(needsApproval && { reason: reason.value.trim() || null }),
     })
   return (
     <AuthFrame
@@ -199,6 +215,7 @@ function UsernameStep({ name, mutation, finish, step: { proposal, isInviteNeeded
             hint={t('Paste the whole link, or just the code at the end.')}
           />
         )}
+        {needsApproval && <ReasonField {...reason} isRequired={info?.askReason === true} error={refusalOf('reason')} />}
         <MutationError mutation={isRefusedHere ? { ...mutation, error: null } : mutation} />
         <SubmitButton mutation={mutation} text="Create account" wide />
       </Form>

@@ -1,4 +1,4 @@
-import { ApiError } from '@gatehouse/client'
+import { ApiError, type PendingRegistration } from '@gatehouse/client'
 import { createAvailabilityCheck, type RegistrationEntry } from '@gatehouse/client/registration'
 import type { RefusalCode } from '@gatehouse/contracts'
 import { avatarColors, parseUrl } from '@gatehouse/contracts/constants'
@@ -7,7 +7,9 @@ import { useSearchParams } from 'wouter'
 import { useAppContext, useClient, useInstanceInfo, useMutation, useQuery, useStore, useToast } from '../../hooks.ts'
 import { useImageFile } from '../../kept-state.ts'
 import { t } from '../../language/language.ts'
+import { useProof } from '../../proof.ts'
 import { useProviders } from '../../providers.ts'
+import { keepReceipt, readReceipt } from '../../registration-receipt.ts'
 
 const emptyAccount: RegistrationEntry = { username: '', password: '', confirmation: '' }
 
@@ -27,19 +29,32 @@ export function useRegistration() {
     return { displayName: '', avatarColor }
   })
   const image = useImageFile()
+  const [reason, setReason] = useState('')
+  const [receipt, setReceipt] = useState(readReceipt)
+  const proof = useProof()
   const { isClosed: isClosedNow, ...checked } = useAvailability()
+  const isClosed = isClosedNow ?? info?.registrationOpen === false
+  const isInvited = invite.check?.valid === true
+  const needsApproval = info?.approvalRequired === true && !isInvited
 
   const register = () =>
-    mutation.run(async () => {
-      try {
-        const { avatarError } = await client.register({
+    mutation.run(async (signal) => {
+      const isAsked = info?.proofOfWork === 'registration' && !isInvited
+      const send = (solved?: string) =>
+        client.register({
           ...account,
           displayName: profile.displayName.trim() || null,
           avatarColor: profile.avatarColor,
           avatar: image.picture?.blob ?? null,
           crop: image.picture?.crop ?? null,
-          inviteToken: invite.token || null,
+          // One that is over stands in nobody's way while everybody may register.
+          inviteToken: isClosed || isInvited ? invite.token || null : null,
+          reason: needsApproval ? reason.trim() || null : null,
+          ...(solved && { proof: solved }),
         })
+      try {
+        const { avatarError, pending } = await proof.send(client, { isAsked, signal }, send)
+        if (pending) return keep(pending)
         showToast(
           t(avatarError ? 'Welcome! Your avatar couldn’t be saved. You can add it in your profile.' : 'Welcome!'),
         )
@@ -48,7 +63,10 @@ export function useRegistration() {
         throw error
       }
     })
-  const isClosed = isClosedNow ?? info?.registrationOpen === false
+  const keep = (pending: PendingRegistration) => {
+    keepReceipt(pending)
+    setReceipt(readReceipt() ?? pending)
+  }
   return {
     instanceName: info?.name ?? t('this instance'),
     /** The form waits for the answer, so that it does not change while it is filled in. */
@@ -68,6 +86,24 @@ export function useRegistration() {
     profile,
     editProfile: (change: Partial<typeof profile>) => setProfile((before) => ({ ...before, ...change })),
     image,
+    /** There is no account yet that an avatar could be of. */
+    needsApproval,
+    reason: {
+      isRequired: info?.askReason === true,
+      value: reason,
+      onText: (text: string) => {
+        setReason(text)
+        mutation.clear()
+      },
+    },
+    /** Of a registration of this browser that waits, or has waited, for approval. */
+    receipt,
+    forgetReceipt: () => {
+      setReceipt(null)
+      setStep(1)
+      setAccount(emptyAccount)
+    },
+    proofDone: proof.done,
     mutation,
     register,
     ...checked,
@@ -76,7 +112,7 @@ export function useRegistration() {
 
 export type Registration = ReturnType<typeof useRegistration>
 
-const accountFields = ['username', 'password', 'invite'] as const
+const accountFields = ['username', 'password', 'invite', 'reason'] as const
 
 const refusedFields: Partial<Record<RefusalCode, (typeof accountFields)[number]>> = {
   username_required: 'username',
@@ -88,6 +124,8 @@ const refusedFields: Partial<Record<RefusalCode, (typeof accountFields)[number]>
   invite_required: 'invite',
   invite_invalid: 'invite',
   registration_closed: 'invite',
+  reason_required: 'reason',
+  reason_too_long: 'reason',
 }
 
 /** The field of the first step that a refusal is about, or null. */

@@ -1,11 +1,16 @@
 import type { User } from '@gatehouse/client'
 import type { ComponentType } from 'react'
+import { QueryError } from '../../components/error-message.tsx'
 import { NavLink, PageFrame } from '../../components/page-frame.tsx'
+import { Skeleton } from '../../components/status.tsx'
 import { type Text, t } from '../../language/language.ts'
 import '../../styles/home.css'
+import { useOwnAccount } from '../../own-account.ts'
 import { NotFoundPage } from '../not-found-page.tsx'
 import { ConnectedInstances } from './connected-instances.tsx'
 import { DataSection } from './data-section.tsx'
+import { EmailSection } from './email-section.tsx'
+import { OwnInvitesCard } from './invites-section.tsx'
 import { LeaveSection } from './leave-section.tsx'
 import { PasskeysSection } from './passkeys-section.tsx'
 import { PasswordSection } from './password-section.tsx'
@@ -16,18 +21,20 @@ import { SessionsCard, SignInsCard } from './sessions-section.tsx'
 
 const parts: ReadonlyArray<readonly [path: string, name: Text, cards: readonly ComponentType<{ user: User }>[]]> = [
   ['profile', 'Profile', [ProfileCard]],
-  ['security', 'Security', [PasswordSection, SecondProofs]],
+  ['security', 'Security', [PasswordSection, LocalProofs]],
   ['sessions', 'Sessions', [SessionsCard, SignInsCard]],
   ['instances', 'Connected instances', [ConnectedInstances]],
+  ['invites', 'Invites', [OwnInvitesCard]],
   ['data', 'Your data', [DataSection]],
   ['leave', 'Delete account', [LeaveSection]],
 ]
 
 /** A federated account has none here. */
-function SecondProofs({ user }: { user: User }) {
+function LocalProofs({ user }: { user: User }) {
   if (user.homeInstance !== null) return null
   return (
     <>
+      <EmailSection user={user} />
       <SecondFactorSection user={user} />
       <PasskeysSection user={user} />
       <ProvidersSection user={user} />
@@ -36,7 +43,11 @@ function SecondProofs({ user }: { user: User }) {
 }
 
 export function SettingsPage({ user, part = 'profile' }: { user: User; part: string | undefined }) {
-  const [, title, cards] = parts.find(([path]) => path === part) ?? []
+  const { account, ...query } = useOwnAccount(user)
+  const mayInvite = (account?.memberInvites ?? 0) > 0
+  const isUnknown = part === 'invites' && !mayInvite && (query.loading || query.error !== null)
+  const shown = parts.filter(([path]) => path !== 'invites' || mayInvite || isUnknown)
+  const [, title, cards] = shown.find(([path]) => path === part) ?? []
   if (!title || !cards) return <NotFoundPage />
   return (
     <PageFrame user={user} title={t(title)}>
@@ -44,15 +55,14 @@ export function SettingsPage({ user, part = 'profile' }: { user: User; part: str
         <div>
           <h1>{t('Settings')}</h1>
           <nav className="settings__parts" aria-label={t('Settings')}>
-            {parts.map(([path, name]) => (
+            {shown.map(([path, name]) => (
               <NavLink key={path} href={`/settings/${path}`} current={path === part} text={name} />
             ))}
           </nav>
         </div>
         <div className="stack stack--loose">
-          {cards.map((Part, index) => (
-            <Part key={index} user={user} />
-          ))}
+          {isUnknown && (query.error ? <QueryError query={query} /> : <Skeleton rows={1} of="card" />)}
+          {!isUnknown && cards.map((Part, index) => <Part key={index} user={user} />)}
         </div>
       </div>
     </PageFrame>

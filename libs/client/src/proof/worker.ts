@@ -1,0 +1,15 @@
+import type { ProofChallenge } from '../api/records.ts'
+import { solve } from './solve.ts'
+
+/** What the worker answers: the last has a solution or an error. */
+export type WorkerAnswer = { done: number } | { solution: Awaited<ReturnType<typeof solve>> } | { error: string }
+
+const answer = (message: WorkerAnswer) => postMessage(message)
+
+/** One challenge; who is not interested any more ends the worker. */
+addEventListener('message', ({ data }: MessageEvent<ProofChallenge>) => {
+  void solve(data, { onProgress: (done) => answer({ done }) }).then(
+    (solution) => answer({ solution }),
+    (error: unknown) => answer({ error: String(error) }),
+  )
+})

@@ -1,0 +1,103 @@
+import { changeRows, read } from '@gatehouse/database'
+import { BlockedNetwork, Registration } from '@gatehouse/domain'
+import { refuse } from '@gatehouse/runtime'
+import { LockMode, type EntityManager, type FilterQuery } from '@mikro-orm/postgresql'
+import type { Deps } from '../../deps.ts'
+import { policy } from '../../policy.ts'
+
+type Clocked = Pick<Deps, 'databaseTime'>
+
+/** A registration whose name and identity are its own. */
+export type Waiting = Registration & { username: string }
+
+/** Before these times it has expired, or its denial is final. */
+export const boundsAt = (now: number) => ({
+  created: new Date(now - policy.registrationMs),
+  denied: new Date(now - policy.denialUndoMs),
+})
+
+/** A denied one too, while it can be restored. Contract: 3, Approval. */
+export function isWaiting<Row extends Pick<Registration, 'username' | 'createdAt' | 'deniedAt'>>(
+  registration: Row,
+  now: number,
+): registration is Row & { username: string } {
+  const { username, createdAt, deniedAt } = registration
+  const { created, denied } = boundsAt(now)
+  return username != null && createdAt > created && (deniedAt == null || deniedAt > denied)
+}
+
+export async function findWaiting(
+  { databaseTime }: Clocked,
+  em: EntityManager,
+  where: FilterQuery<Registration>,
+): Promise<Waiting | null> {
+  const found = await em.findOne(Registration, where)
+  return found && isWaiting(found, await databaseTime(em)) ? found : null
+}
+
+/**
+ * Until the transaction ends nobody else gets this username of this instance, for an account or to wait with. Take it before
+ * any other lock of a registration. Throws username_taken where a registration waits with it.
+ */
+export async function claimName(deps: Clocked, em: EntityManager, username: string): Promise<void> {
+  await lockText(em, `username ${username}`)
+  if (await findWaiting(deps, em, { username })) throw refuse.username_taken()
+}
+
+type Identity = { issuer: string; subject: string }
+
+/** As `claimName`, for the identity of a provider. Throws registration_pending. */
+export async function claimIdentity(deps: Clocked, em: EntityManager, { issuer, subject }: Identity): Promise<void> {
+  await lockText(em, `identity ${issuer} ${subject}`)
+  if (await findWaiting(deps, em, { issuer, subject })) throw refuse.registration_pending()
+}
+
+async function lockText(em: EntityManager, text: string): Promise<void> {
+  await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [text])
+}
+
+/**
+ * Locks a registration that no admin has approved. Its name is locked first, as everybody does who wants it. Throws
+ * registration_unknown, registration_decided.
+ */
+export async function lockWaiting({ databaseTime }: Clocked, em: EntityManager, id: string): Promise<Waiting> {
+  const named = await em.findOne(Registration, { id })
+  if (named?.username != null) await lockText(em, `username ${named.username}`)
+  const found = await em.findOne(Registration, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true })
+  if (!found) throw refuse.registration_unknown()
+  if (found.username == null) throw refuse.registration_decided()
+  if (!isWaiting(found, await databaseTime(em))) throw refuse.registration_unknown()
+  return found
+}
+
+/** What has ended, but was not swept yet, stands in nobody's way. Call it under the lock of the name. */
+export async function removeEnded(
+  em: EntityManager,
+  { username, issuer, subject, now }: { username: string; now: number } & Partial<Identity>,
+): Promise<void> {
+  const { created, denied } = boundsAt(now)
+  const sql = `delete from registrations where (username = ? or (issuer = ? and subject = ?))
+    and (created_at <= ? or denied_at <= ?)`
+  await changeRows(em, sql, [username, issuer ?? null, subject ?? null, created, denied])
+}
+
+/** Contract: 3, Approval. */
+export async function refuseBlocked(deps: Clocked, em: EntityManager, network: string): Promise<void> {
+  const sql = 'select 1 from blocked_networks where network = ? and until > ? limit 1'
+  const blocks = await read(em, sql, [network, new Date(await deps.databaseTime(em))])
+  if (blocks.length > 0) throw refuse.registration_blocked()
+}
+
+type Block = { network: string; hours: number; now: number }
+
+export async function blockNetwork(em: EntityManager, id: string, { network, hours, now }: Block): Promise<void> {
+  await em.insert(BlockedNetwork, { registrationId: id, network, until: new Date(now + hours * 60 * 60 * 1_000) })
+}
+
+/** Nothing of it is kept but its receipt. */
+export function release(registration: Registration): void {
+  Object.assign(registration, {
+    ...{ username: null, passwordHash: null, displayName: null, avatarColor: null, reason: null, network: null },
+    ...{ client: null, provider: null, issuer: null, subject: null, identityName: null },
+  })
+}

@@ -1,0 +1,87 @@
+import type { Client, Endpoints } from '@gatehouse/client'
+import { limits } from '@gatehouse/contracts/constants'
+import { useEffect, useRef, useState } from 'react'
+import { formatNumber } from '../../components/format.ts'
+import { useAppContext, useMutation, useToast, type Work } from '../../hooks.ts'
+import { t } from '../../language/language.ts'
+
+type Reply = Endpoints['listRegistrations']['reply']
+export type Registration = Reply['registrations'][number]
+export type Decision = Endpoints['decideRegistrations']['input']['body']
+export type Outcome = Endpoints['decideRegistrations']['reply']
+
+/** More are told by the count alone: these come first. */
+const readMax = 300
+/** Contract: 3, Approval. */
+const undoMs = 60_000
+
+/** All that wait, so that they can be sorted here. */
+export async function fetchRegistrations(client: Client, q: string | undefined, signal: AbortSignal) {
+  const readPage = (cursor?: string) => client.call('listRegistrations', { query: { q, cursor }, signal })
+  let { registrations, total, nextCursor } = await readPage()
+  while (nextCursor && registrations.length < readMax) {
+    const page = await readPage(nextCursor)
+    registrations = [...registrations, ...page.registrations]
+    nextCursor = page.nextCursor
+  }
+  return { registrations, total }
+}
+
+async function decide(client: Client, { ids, ...decision }: Decision, signal: AbortSignal): Promise<Outcome> {
+  const outcome: Outcome = { decided: [], missed: [] }
+  for (let start = 0; start < ids.length; start += limits.decisionsAtOnce) {
+    const body = { ...decision, ids: ids.slice(start, start + limits.decisionsAtOnce) }
+    const { decided, missed } = await client.call('decideRegistrations', { body, signal })
+    outcome.decided.push(...decided)
+    outcome.missed.push(...missed)
+  }
+  return outcome
+}
+
+type Denial = { ids: string[]; until: number }
+
+/** `denied`: the last denial, while it can be taken back. `missed`: what nothing became of. */
+export function useDecisions(onDecided: () => void) {
+  const { now } = useAppContext()
+  const mutation = useMutation()
+  const showToast = useToast()
+  const [denials, setDenials] = useState<readonly Denial[]>([])
+  const [missed, setMissed] = useState<Outcome['missed']>([])
+  const last = useRef<Promise<unknown>>(Promise.resolve())
+  const denied = denials.at(-1)
+  useEffect(() => {
+    if (!denied) return
+    const timer = setTimeout(() => setDenials((all) => all.filter((one) => one !== denied)), denied.until - now())
+    return () => clearTimeout(timer)
+  }, [denied])
+
+  const work =
+    (body: Decision): Work<Outcome> =>
+    async (signal, client) => {
+      const outcome = await decide(client, body, signal).finally(onDecided)
+      const { decided } = outcome
+      setMissed(outcome.missed)
+      if (body.decision === 'deny' && decided.length > 0) {
+        setDenials((all) => [...all, { ids: decided, until: now() + undoMs }])
+      }
+      if (body.decision === 'approve' && decided.length > 0) {
+        showToast(t('Approved: {count}', { count: formatNumber(decided.length) }))
+      }
+      return outcome
+    }
+  /** One after the other: keys are faster than answers. */
+  const run = (body: Decision): void => {
+    last.current = last.current.then(() => mutation.run(work(body)))
+  }
+  const restore = (ids: string[]): void => {
+    setDenials((all) =>
+      all
+        .map((one) => ({ ...one, ids: one.ids.filter((id) => !ids.includes(id)) }))
+        .filter((one) => one.ids.length > 0),
+    )
+    run({ ids, decision: 'restore' })
+  }
+  return { mutation, denied, missed, forgetMissed: () => setMissed([]), work, run, restore }
+}
+
+export type Decisions = ReturnType<typeof useDecisions>

@@ -1,0 +1,45 @@
+import { formatNumber } from '../../components/format.ts'
+import { useInstanceInfo } from '../../hooks.ts'
+import { t } from '../../language/language.ts'
+import '../../styles/registrations.css'
+import { AdminList, type Filter } from './admin-list.tsx'
+import { fetchRegistrations } from './registration-decisions.ts'
+import { RegistrationQueue } from './registration-queue.tsx'
+import type { Order } from './registration-selection.ts'
+
+const listFilters = (): readonly Filter[] => [
+  { name: 'q', label: 'Search', type: 'text', placeholder: 'Name, reason or network' },
+  {
+    name: 'sort',
+    label: 'Sort by',
+    type: 'select',
+    options: { '': t('Network, fewest first'), oldest: t('Oldest first'), newest: t('Newest first') },
+  },
+]
+
+/** The registrations that wait for an admin. Contract: 3, Approval. */
+export function RegistrationsSection() {
+  const { info } = useInstanceInfo()
+  const nobody = info?.approvalRequired
+    ? t('Nobody is waiting.')
+    : t('Nobody is waiting. New accounts don’t need an approval: you can change that under Instance.')
+  return (
+    <AdminList
+      title={t('Registrations')}
+      filters={listFilters()}
+      fetchPage={async ({ q }, signal, client) => {
+        const { registrations, total } = await fetchRegistrations(client, q, signal)
+        return { items: registrations, nextCursor: null, count: formatCount(total) }
+      }}
+      watched="registrations"
+      empty={({ q }) => (q ? t('No registrations found.') : nobody)}
+      icon="check"
+      show={(rows, refetch, { sort = '' }) => (
+        <RegistrationQueue rows={rows} order={sort as Order} onDecided={refetch} />
+      )}
+    />
+  )
+}
+
+const formatCount = (total: number): string =>
+  total === 1 ? t('1 person is waiting') : t('{count} are waiting', { count: formatNumber(total) })

@@ -1,0 +1,20 @@
+import { remember, recall } from './browser-storage.ts'
+
+/** Of a registration that waits for approval. `provider`: the identity provider that it came from. */
+export type Receipt = { username: string; receipt: string; provider?: string }
+
+export const receiptKey = 'gatehouse_registration'
+
+export const keepReceipt = ({ username, receipt, provider }: Receipt): void =>
+  remember(receiptKey, JSON.stringify({ username, receipt, provider }))
+
+export const forgetReceipt = (): void => remember(receiptKey, '')
+
+export function readReceipt(): Receipt | null {
+  try {
+    const { username, receipt, provider } = JSON.parse(recall(receiptKey) || 'null') as Receipt
+    return typeof receipt === 'string' ? { username, receipt, ...(provider && { provider }) } : null
+  } catch {
+    return null
+  }
+}
