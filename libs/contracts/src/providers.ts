@@ -2,7 +2,7 @@ import { z } from 'zod'
 import * as limits from './constants/limits.ts'
 import { isSafeRedirect } from './constants/redirects.ts'
 import { registrationReason } from './registrations.ts'
-import { anyText, namedObject, optionalText, snowflake, text, timestampMs } from './text.ts'
+import { anyText, namedObject, optionalText, shapeOf, snowflake, text, timestampMs } from './text.ts'
 import { anyValue, credentialsReply, loginCode } from './users.ts'
 
 // Contract: 3, Identity providers. Who may sign in with which account of elsewhere (OpenID Connect).
@@ -98,12 +98,9 @@ export const providerCallbackErrors = ['cancelled', 'expired', 'provider_error',
 export type ProviderCallbackError = (typeof providerCallbackErrors)[number]
 
 /** What the provider sends. The program judges all of it. */
-export const providerCallbackQuery = z.object({
-  state: z.string().optional().catch(undefined),
-  code: z.string().optional().catch(undefined),
-  error: z.string().optional().catch(undefined),
-  iss: z.string().optional().catch(undefined),
-})
+export const providerCallbackQuery = z.object(
+  shapeOf(['state', 'code', 'error', 'iss'], () => z.string().optional().catch(undefined)),
+)
 
 /** `login`: the first line; `link`: the second, under the bearer. */
 export const finishProviderBody = z.object({
