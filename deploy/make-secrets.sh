@@ -51,6 +51,9 @@ keep aws_secret_access_key ''
 keep aws_session_token ''
 # The file of GATEHOUSE_PROVIDERS: docs/operate/identity-providers.md.
 keep identity_providers ''
+# The server that sends mail, and its CA: docs/operate/data-services.md.
+keep smtp_url ''
+keep smtp_ca ''
 
 # Who may say who is calling: the gateway by internal_secret, the operator by operator_secret. Services have the public parts
 # alone. Each is a private key of Ed25519 on one line, as openssl prints it between its first and last line.

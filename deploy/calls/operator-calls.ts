@@ -5,7 +5,7 @@ import { json } from 'node:stream/consumers'
 import { callerHeader, signOperator, type SigningKeys } from '@gatehouse/auth'
 import { endpoints, operatorEndpoints, type ServiceName } from '@gatehouse/contracts'
 import type { Clock } from '@gatehouse/runtime'
-import type { FederationReach, UploadStoreConfig } from '@gatehouse/service-kit'
+import type { FederationReach, MailConfig, UploadStoreConfig } from '@gatehouse/service-kit'
 import { z } from 'zod'
 
 type Endpoint = { method: string; path: string; access: string; service: ServiceName }
@@ -103,6 +103,7 @@ const runningInstance = z.object({
   secrets: z.object({ jwtSecret: z.string(), internalSecret: z.string(), encryptionSecret: z.string().optional() }),
   /** Where the file of identity providers is, and which addresses they may have. */
   providers: z.object({ file: z.string(), reach: z.custom<FederationReach>() }).optional(),
+  mail: z.custom<MailConfig>().optional(),
   previousEncryptionSecrets: z.array(z.string()).readonly().default([]),
   /** Of a cluster. */
   servers: z.object({ nats: z.string(), redis: z.string() }).optional(),

@@ -8,6 +8,7 @@ import {
   readSettings,
   readTracing,
   uploadConfig,
+  mailConfig,
   providersConfig,
   upstreamsConfig,
   type ServerAddress,
@@ -62,6 +63,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     ...(given.NATS_URL !== undefined && { nats: natsAddress({ ...given, NATS_URL: given.NATS_URL }) }),
     ...upstreamsConfig(given),
     ...providersConfig(given),
+    ...mailConfig(given),
     databasePassword: secrets.databasePassword,
     operatorSecret: secrets.operatorSecret,
   }

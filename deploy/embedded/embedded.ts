@@ -43,10 +43,11 @@ export async function startEmbedded(config: EmbeddedConfig, databaseUrl: string,
   const { origin } = config.publicAddress
   const secrets = { jwtSecret, internalSecret, encryptionSecret }
   const previousEncryptionSecrets = config.previousEncryptionSecrets ?? []
-  const { providersFile, reach } = config
+  const { providersFile, reach, mail } = config
   const instance = {
     ...{ databaseUrl, uploadDir, uploadStore, origin, secrets, previousEncryptionSecrets },
     ...(providersFile !== undefined && { providers: { file: resolve(providersFile), reach } }),
+    ...(mail && { mail }),
   }
   const keys = createSigningKeys('operator', operatorSecret)
   opening.use(await openOperatorSocket({ dataFolder, keys, services, instance, clock: systemClock, log }))

@@ -42,6 +42,10 @@ const samples: Record<keyof typeof settings, string> = {
   HASHING_THREADS: '97',
   HASHING_QUEUE: '98',
   AUDIT_RETENTION_DAYS: '96',
+  SMTP_URL: 'smtps://user:sample@mail.example',
+  SMTP_CA: samplePem,
+  MAIL_FROM: 'Sample <noreply@sample.example>',
+  MAIL_HOURLY_LIMIT: '95',
   FEDERATION_ALLOW_PRIVATE: '192.0.2.0/24',
   FEDERATION_RESOLVE: 'peer.example=192.0.2.3:8443',
   GATEHOUSE_DATA: 'sample',
@@ -78,6 +82,8 @@ const readByLibraries = ['OTEL_EXPORTER_OTLP_HEADERS']
 
 const s3 = { UPLOAD_STORE: 's3://base/uploads', AWS_ACCESS_KEY_ID: 'base', AWS_SECRET_ACCESS_KEY: 'base' }
 
+const mail = { SMTP_URL: 'smtps://base', MAIL_FROM: 'base@base.example' }
+
 /** What a setting needs beside itself to be told. */
 const beside: Record<string, Record<string, string>> = {
   NATS_CA: { NATS_URL: 'tls://base:4222' },
@@ -87,6 +93,7 @@ const beside: Record<string, Record<string, string>> = {
   REDIS_CERT: { REDIS_URL: 'rediss://base:6379' },
   REDIS_KEY: { REDIS_URL: 'rediss://base:6379' },
   ...{ AWS_ENDPOINT_URL: s3, AWS_REGION: s3, AWS_ACCESS_KEY_ID: s3, AWS_SECRET_ACCESS_KEY: s3, AWS_SESSION_TOKEN: s3 },
+  ...{ SMTP_URL: mail, SMTP_CA: mail, MAIL_FROM: mail, MAIL_HOURLY_LIMIT: mail },
   OTEL_TRACES_SAMPLER_ARG: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' },
 }
 

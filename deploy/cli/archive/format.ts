@@ -43,6 +43,8 @@ export const volatileTables: ReadonlySet<string> = new Set([
   'account_versions',
   'provider_flows',
   'provider_tickets',
+  'mails',
+  'recovery_requests',
 ])
 const migrationTable = 'mikro_orm_migrations'
 

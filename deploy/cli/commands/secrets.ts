@@ -2,6 +2,7 @@ import { callerKeyLines, decrypt, encrypt, isEncrypted, prefixOf } from '@gateho
 import { rewriteTexts, type StoredTexts } from '@gatehouse/database'
 import { readVariables, settings } from '@gatehouse/service-kit'
 import { peerSecrets } from '../../../services/federation-fanout/src/peers/seal-secrets.ts'
+import { mailContext } from '../../../services/identity/src/mail/outbox.ts'
 import { credentialContext } from '../../../services/identity/src/operations/federation/federation-credentials.ts'
 import { contextOf } from '../../../services/identity/src/operations/second-factor/judge-code.ts'
 import { CommandFailure } from '../failure.ts'
@@ -23,6 +24,12 @@ const everything: readonly (StoredTexts & { contextOf: (row: Row) => string })[]
     key: ['user_id', 'origin'],
     columns: ['secret'],
     contextOf: (row) => credentialContext({ userId: String(row['user_id']), origin: String(row['origin']) }),
+  },
+  {
+    table: 'mails',
+    key: ['message_id'],
+    columns: ['secret'],
+    contextOf: (row) => mailContext(String(row['message_id'])),
   },
   ...peerSecrets,
 ]

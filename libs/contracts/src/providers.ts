@@ -12,7 +12,8 @@ const noControls = /^[^\u0000-\u001f\u007f-\u009f]*$/
 const id = z.string().regex(/^[a-z0-9-]{1,32}$/, { error: 'must be 1 to 32 lowercase letters, digits and hyphens' })
 const line = (max: number) => z.string().trim().min(1).max(max).regex(noControls, { error: 'must be one line of text' })
 
-const loopbackHost = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
+/** As `URL` gives it. */
+export const loopbackHost = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
 function isIssuer(text: string): boolean {
   if (!URL.canParse(text) || /[?#\s]/.test(text)) return false

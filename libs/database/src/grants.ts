@@ -44,6 +44,7 @@ export const grants: Readonly<Record<DatabaseService, Grants>> = {
       ...allow(all, 'uploads', 'second_factors', 'passkeys', 'passkey_challenges'),
       ...allow(all, 'linked_identities', 'provider_flows', 'provider_tickets', 'used_tokens'),
       ...allow(all, 'registrations', 'blocked_networks'),
+      ...allow(all, 'emails', 'mails', 'recovery_requests'),
       ...allow(all, 'federation_registries', 'federation_credentials', 'attach_proofs'),
       ...allow(all, 'deletion_orders', 'upstream_deletions'),
       ...allow('select, insert, update (id), delete', 'file_removals', 'sign_ins'),

@@ -24,6 +24,8 @@ export type IdentityConfig = kit.ServiceConfig &
     upstreamsFile?: string
     /** Contract: 3, Identity providers. */
     providersFile?: string
+    /** Without it the instance sends no mail. Contract: 3, Mail. */
+    mail?: kit.MailConfig
   }
 
 /** Throws ConfigurationError with every fault. */
@@ -35,6 +37,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     ...kit.encryptionConfig(given),
     ...kit.upstreamsConfig(given),
     ...kit.providersConfig(given),
+    ...kit.mailConfig(given),
     port: given.IDENTITY_PORT,
     jwtExpiresIn: given.JWT_EXPIRES_IN,
     jwtRenew: given.JWT_RENEW,

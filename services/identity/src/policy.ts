@@ -139,4 +139,27 @@ export const policy = {
   upstreamDeletionsAtOnce: 32,
   upstreamDeletionOverdueMs: 24 * 60 * 60 * 1000,
   stubNameAttempts: 50,
+  /** Contract: 3, Mail. */
+  mailSecretBytes: 32,
+  mailLinkMs: 24 * 60 * 60 * 1000,
+  mailedRecoveryMs: 60 * 60 * 1000,
+  /** To one address in an hour. Two of links that anybody may ask for: a notice finds room. */
+  mailsToAddress: 3,
+  linksToAddress: 2,
+  mailHourMs: 60 * 60 * 1000,
+  mailDayMs: 24 * 60 * 60 * 1000,
+  mailRetryFirstMs: 60_000,
+  mailRetryMostMs: 15 * 60 * 1000,
+  mailIntervalMs: 2_000,
+  mailsAtOnce: 20,
+  mailConnections: 4,
+  /** Of one attempt, which its lease outlives. */
+  mailAttemptMs: 60_000,
+  mailLeaseMs: 3 * 60 * 1000,
+  /** An address of many accounts. */
+  recoveriesOfAddress: 10,
+  /** Of what somebody types to get a link. */
+  recoveryAskedMax: 320,
+  /** A login by another client is told. Contract: 3, Mail. */
+  clientKnownMs: 30 * 24 * 60 * 60 * 1000,
 } as const

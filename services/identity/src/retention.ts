@@ -18,6 +18,9 @@ export function startRetention({ orm, clock, log, timer, config }: RetentionDeps
     for (const table of ['provider_flows', 'provider_tickets', 'used_tokens'] as const) {
       await remove(table, 'expires_at < ?', new Date(now))
     }
+    const hourAgo = new Date(now - policy.mailHourMs)
+    await remove('mails', 'next_at is null and tried_at < ?', hourAgo)
+    await remove('mails', 'expires_at < ?', hourAgo)
     // Ids tell the time.
     const oldestId = firstIdOf(now - config.auditRetentionDays * dayMs)
     if (config.auditRetentionDays > 0) await remove('audit_log', 'id < ?', oldestId)

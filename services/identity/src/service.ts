@@ -17,6 +17,7 @@ import { createAfterCommit } from './after-commit.ts'
 import type { IdentityConfig } from './config.ts'
 import type { Deps } from './deps.ts'
 import { startPasswordHasher } from './hashing/password-hasher.ts'
+import { startMailSender } from './mail/send-mails.ts'
 import { policy } from './policy.ts'
 import { startOrders } from './operations/federation/delete-remote-identities.ts'
 import { createRemotePictures } from './operations/federation/remote-pictures.ts'
@@ -89,6 +90,7 @@ export async function startIdentity(
   opening.use(startRegistrationSweep(deps))
   opening.use(startOrders(deps))
   opening.use(startUpstreamDeletions(deps))
+  opening.use(await startMailSender(deps))
   const routes = [
     accountStateRoutes,
     authRoutes,

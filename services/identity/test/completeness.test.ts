@@ -52,6 +52,7 @@ const untoldByExport: Excepted = {
   'invite_redemptions.user_id': 'a record of the invite',
   'join_requests.decided_by': 'an act of a moderator',
   'join_requests.user_id': 'a record of the space',
+  'mails.user_id': 'a queue of a day',
   'message_reactions.user_id': 'a record of the message of another user',
   'presence_changes.user_id': 'it names the transaction that last changed the status',
   'presences.user_id': 'it lasts as long as a connection',

@@ -124,6 +124,7 @@ describe('POST /api/users/@me/export', () => {
       'second-factor',
       'passkeys',
       'linked-identities',
+      'email',
       'sign-ins',
       'deletion-orders',
       'uploads',

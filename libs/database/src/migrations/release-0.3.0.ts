@@ -384,4 +384,45 @@ export const release030 = {
     'drop index invites_created_by',
     'create index invites_of_members on invites (created_by, id) where by_member',
   ],
+  /** Contract: 3, Mail. */
+  Migration20261214Mail: [
+    `create table emails (
+      user_id bigint primary key references users (id) on delete cascade,
+      address text,
+      key text,
+      language text not null default 'en',
+      notices boolean not null default true,
+      confirmed_at timestamptz,
+      bounced_at timestamptz,
+      link_hash text constraint emails_link_hash_unique unique,
+      link_expires_at timestamptz
+    )`,
+    'create index emails_key on emails (key) where confirmed_at is not null',
+    `create table mails (
+      id bigint primary key default next_snowflake(),
+      message_id text not null default gen_random_uuid()::text,
+      user_id bigint,
+      kind text not null,
+      address text not null,
+      key text not null,
+      language text not null,
+      data jsonb not null,
+      secret text,
+      attempts integer not null default 0,
+      created_at timestamptz not null,
+      tried_at timestamptz,
+      next_at timestamptz,
+      expires_at timestamptz not null
+    )`,
+    'create index mails_due on mails (next_at) where next_at is not null',
+    'create index mails_tried on mails (tried_at)',
+    'create index mails_key on mails (key, tried_at)',
+    'create index mails_user on mails (user_id) where user_id is not null',
+    'create index mails_expiry on mails (expires_at)',
+    `create table recovery_requests (
+      id bigint primary key default next_snowflake(),
+      asked jsonb not null,
+      created_at timestamptz not null
+    )`,
+  ],
 }

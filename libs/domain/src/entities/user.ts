@@ -164,6 +164,11 @@ export class User extends UserSchema.class {
     set(this, link)
   }
 
+  /** With the address that it was sent to. Contract: 3, Mail. */
+  endRecovery(): void {
+    set(this, noRecovery)
+  }
+
   /** Spec: Bearer tokens, revocation. */
   changePassword(passwordHash: string, at: RevocationTime): void {
     set(this, { passwordHash, hasPassword: true, passwordChangedAt: at, passwordChangeRequired: false, ...noRecovery })

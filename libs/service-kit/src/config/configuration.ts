@@ -12,7 +12,7 @@ export class ConfigurationError extends Error {
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** An empty variable counts as unset. `NAME_FILE` names a file with the value. Throws ConfigurationError. Spec: Configuration. */
+/** An empty variable counts as unset, as an empty file does. `NAME_FILE` names a file with the value. Throws ConfigurationError. Spec: Configuration. */
 export function readVariables<Shape extends z.ZodRawShape>(environment: Environment, shape: Shape) {
   const faults: string[] = []
   const values = Object.fromEntries(Object.keys(shape).map((name) => [name, readOne(environment, name, faults)]))
@@ -31,7 +31,7 @@ function readOne(environment: Environment, name: string, faults: string[]): stri
   const file = environment[`${name}_FILE`]
   if (!file) return undefined
   try {
-    return readFileSync(file, 'utf8').trimEnd()
+    return readFileSync(file, 'utf8').trimEnd() || undefined
   } catch {
     faults.push(`${name}_FILE: cannot read the file it names; check its path and permissions`)
     return undefined

@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path'
 import type { SecureContextOptions } from 'node:tls'
+import { isEmailAddress, loopbackHost, normalizeEmail } from '@gatehouse/contracts'
 import { parseCidrs, parseResolve, type OutboundConfig } from '@gatehouse/outbound/reach'
 import type { TracingOptions } from '../tracing/otlp-tracing.ts'
 import type { CallerKeys } from '@gatehouse/auth'
@@ -37,6 +38,53 @@ export function upstreamsConfig(given: Pick<Given<'gateway'>, 'GATEHOUSE_UPSTREA
 
 export function providersConfig(given: Pick<Given<'identity'>, 'GATEHOUSE_PROVIDERS'>): { providersFile?: string } {
   return given.GATEHOUSE_PROVIDERS ? { providersFile: given.GATEHOUSE_PROVIDERS } : {}
+}
+
+/** `tls`: `start`: from the first byte; `upgrade`: by STARTTLS, or not at all; `none`: on a loopback address. */
+export type MailConfig = {
+  host: string
+  port: number
+  tls: 'start' | 'upgrade' | 'none'
+  ca?: string
+  auth?: { user: string; pass: string }
+  from: { name: string; address: string }
+  hourlyLimit: number
+  /** Of tests. */
+  attemptMs?: number
+}
+type GivenMail = Pick<Given<'identity'>, 'SMTP_URL' | 'MAIL_FROM' | 'MAIL_HOURLY_LIMIT'> & {
+  SMTP_CA?: string | undefined
+}
+
+/** Throws ConfigurationError with every fault. Contract: 8, SMTP_URL. */
+export function mailConfig(given: GivenMail): { mail?: MailConfig } {
+  const { SMTP_URL, SMTP_CA: ca, MAIL_FROM, MAIL_HOURLY_LIMIT: hourlyLimit } = given
+  if (!SMTP_URL && !MAIL_FROM) return {}
+  const url = URL.canParse(SMTP_URL) ? new URL(SMTP_URL) : undefined
+  const isEncoded = !/%(?![\da-f]{2})/i.test(SMTP_URL)
+  const isBare = url && url.hostname && /^\/?$/.test(url.pathname + url.search)
+  const isServer = isBare && isEncoded && /^smtps?:$/.test(url.protocol)
+  // The name is what a header takes as it stands.
+  const [, name = '', inBrackets, bare] = /^(?:([^<>"@,;:\\\p{C}]*)<([^<>\s]+)>|(\S+))$/u.exec(MAIL_FROM) ?? []
+  const address = inBrackets ?? bare ?? ''
+  const faults = [
+    !isServer && 'SMTP_URL: must be a URL such as smtps://user:password@mail.example or smtp://mail.example:587',
+    !isEmailAddress(address) && 'MAIL_FROM: must be an address such as Chat <noreply@chat.example>',
+  ].filter((fault) => fault !== false)
+  if (!isServer || faults.length > 0) throw new ConfigurationError(faults)
+  const isSecure = url.protocol === 'smtps:'
+  const isOpen = loopbackHost.test(url.hostname) && ca === undefined
+  const user = decodeURIComponent(url.username)
+  const mail: MailConfig = {
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: Number(url.port || (isSecure ? 465 : 587)),
+    tls: isSecure ? 'start' : isOpen ? 'none' : 'upgrade',
+    ...(ca !== undefined && { ca }),
+    ...(user && { auth: { user, pass: decodeURIComponent(url.password) } }),
+    from: { name: name.trim(), address: normalizeEmail(address) },
+    hourlyLimit,
+  }
+  return { mail }
 }
 
 type S3Key = { accessKeyId: string; secretAccessKey: string; sessionToken: string }

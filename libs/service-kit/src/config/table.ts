@@ -192,6 +192,24 @@ export const settings = {
       meaning: 'Days to keep audit log entries',
     }),
   }),
+  ...inSection('Mail', {
+    SMTP_URL: setting(accounts, variables.text(''), {
+      isSecret: true,
+      meaning: 'Server that sends mail. Without it, this instance sends none',
+      note: 'Examples: smtps://user:password@mail.example, smtp://user:password@mail.example:587. smtp:// requires STARTTLS, except on a loopback address. See docs/operate/data-services.md.',
+    }),
+    SMTP_CA: setting(accounts, variables.pem(), {
+      isSecret: true,
+      meaning: "CA certificate for this server (PEM; default: the system's)",
+    }),
+    MAIL_FROM: setting(accounts, variables.text(''), {
+      meaning: 'Sender of all mail, required with SMTP_URL',
+      note: 'Example: Chat <noreply@chat.example>',
+    }),
+    MAIL_HOURLY_LIMIT: setting(accounts, variables.count(1_000), {
+      meaning: 'Maximum number of mails an hour. Others wait',
+    }),
+  }),
   ...inSection('Federation: additional outbound targets', {
     FEDERATION_ALLOW_PRIVATE: setting(federated, variables.text(''), {
       meaning: 'Private networks (CIDRs) that outbound requests may reach, also over plain HTTP',

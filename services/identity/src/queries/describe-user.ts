@@ -6,6 +6,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
 import { identityReply } from '../replies/replies.ts'
+import { loadEmailOfUser } from './load-email.ts'
 import { listAudit } from './list-audit.ts'
 import { listOrders, listPeersOfUser } from './list-orders.ts'
 import { loadUser } from './load-user.ts'
@@ -13,7 +14,7 @@ import { loadUser } from './load-user.ts'
 type Asked = { userId: string; requestId: string }
 
 /** What the page of a user shows. Each read goes by an index. Contract: 5, A user. */
-export async function describeUser(deps: Pick<Deps, 'orm' | 'bus' | 'log'>, asked: Asked) {
+export async function describeUser(deps: Pick<Deps, 'orm' | 'bus' | 'log' | 'config'>, asked: Asked) {
   const { userId } = asked
   const user = await loadUser(deps.orm.em, userId)
   const em = deps.orm.em.fork()
@@ -35,6 +36,7 @@ export async function describeUser(deps: Pick<Deps, 'orm' | 'bus' | 'log'>, aske
     ...(await sockets),
     passkeys,
     identities: identities.map(identityReply),
+    ...(await loadEmailOfUser(deps, user)),
     secondFactor: user.secondFactor,
     lastLoginAt: lastSignIn?.signedInAt.getTime() ?? null,
     audit: audit.entries,

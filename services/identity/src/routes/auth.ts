@@ -5,6 +5,8 @@ import type { ParameterizedContext } from 'koa'
 import type { Deps } from '../deps.ts'
 import { logIn, type LoggedIn } from '../operations/credentials/log-in.ts'
 import { recover } from '../operations/credentials/recover.ts'
+import { confirmEmail } from '../operations/email/own-email.ts'
+import { requestRecovery } from '../operations/email/request-recovery.ts'
 import { logInByPasskey, offerPasskeyLogin } from '../operations/passkeys/log-in-by-passkey.ts'
 import { checkUsername } from '../operations/registration/check-username.ts'
 import { offerChallenge } from '../operations/registration/proof-of-work.ts'
@@ -48,6 +50,12 @@ export function authRoutes(deps: Deps): Router<AppState> {
   answer(router, endpoints.recover, async (input, ctx) => {
     return credentialsReply(deps, await recover(deps, sent(input, ctx)))
   })
+  answer(router, endpoints.requestRecovery, async (input, ctx) => {
+    await requestRecovery(deps, input)
+    ctx.status = 202
+    return { success: true }
+  })
+  answer(router, endpoints.confirmEmail, (input) => confirmEmail(deps, input))
   answer(router, endpoints.instanceInfo, async () => instanceReply(await loadSettings(deps.orm.em), deps))
   return router
 }

@@ -10,6 +10,7 @@ import { renewToken } from '../operations/credentials/renew-token.ts'
 import { listSignIns } from '../operations/credentials/sign-ins.ts'
 import { verifyPassword } from '../operations/credentials/verify-password.ts'
 import { deleteAccount } from '../operations/deletion/delete-account.ts'
+import { removeEmail, setEmail } from '../operations/email/own-email.ts'
 import { exportData } from '../operations/export/export-data.ts'
 import { deleteRemoteIdentities } from '../operations/federation/delete-remote-identities.ts'
 import { issueFederationCredential } from '../operations/federation/federation-credentials.ts'
@@ -44,6 +45,8 @@ export function userRoutes(deps: Deps): Router<AppState> {
     if (Object.keys(ctx.state.body as object).length === 0) throw refuse.no_fields_to_update()
     return selfReply(deps, await patchProfile(deps, by({ changes }, ctx)))
   })
+  answer(router, endpoints.setEmail, (input, ctx) => setEmail(deps, by(input, ctx)))
+  answer(router, endpoints.removeEmail, (input, ctx) => removeEmail(deps, by(input, ctx)))
   answer(router, endpoints.deleteSelf, (input, ctx) => deleteAccount(deps, by(input, ctx)))
   answer(router, endpoints.changePassword, async (input, ctx) => {
     return tokenReply(deps, await changePassword(deps, by(input, ctx)))

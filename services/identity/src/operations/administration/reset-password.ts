@@ -2,6 +2,7 @@ import { passwordReset } from '@gatehouse/contracts'
 import { User } from '@gatehouse/domain'
 import { randomToken, refuse } from '@gatehouse/runtime'
 import type { Deps, OperationContext } from '../../deps.ts'
+import { enqueueNotice } from '../../mail/outbox.ts'
 import { policy } from '../../policy.ts'
 import { requireLive } from '../../queries/load-user.ts'
 import { changeOther, enterAct, recordAccountEvent, type AdminAct } from '../change-account.ts'
@@ -23,6 +24,7 @@ export async function resetPassword(deps: ResetDeps, { address, ...act }: AdminA
     await removeOtherWaysIn(deps, em, user)
     user.resetPassword(passwordHash, at)
     enterAct(em, { action: 'user.password-reset', user, actor, at })
+    await enqueueNotice(em, { user, kind: 'password_reset', at })
     return await recordAccountEvent(em, deps, passwordReset, { user, at, actor, requestId })
   })
   await deps.afterCommit.invalidateCache(state)

@@ -3,6 +3,7 @@ import { findHoldingInstances, queueDeliveries, type User } from '@gatehouse/dom
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../../deps.ts'
+import { enqueueNotice } from '../../mail/outbox.ts'
 import { changeAmongAdmins, changeOther, enterAct, recordAccountEvent, settle } from '../change-account.ts'
 import type { AdminAct, Changed } from '../change-account.ts'
 import { revocationTime } from '../credentials/revocation-time.ts'
@@ -20,6 +21,8 @@ export async function suspendUser(deps: OperationContext, { reason = null, ...ac
     if (user.suspendedAt != null && user.suspendedReason === reason) return { user }
     if (isLastAdmin) throw refuse.last_admin_suspended()
     const at = await revocationTime(deps, em, { user })
+    // Another reason is no other suspension.
+    if (user.suspendedAt == null) await enqueueNotice(em, { user, kind: 'suspended', at, data: { reason } })
     user.suspend(reason, at)
     await tellPeers(em, user, deps.clock.now())
     await revokeMemberInvites(deps, em, { user, actor, requestId })

@@ -3,6 +3,7 @@ import type { User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
+import { enqueueNotice } from '../../mail/outbox.ts'
 import { loadCaller } from '../../queries/load-user.ts'
 import { changeSelf, recordAccountEvent, type OwnAct } from '../change-account.ts'
 import { revocationTime } from './revocation-time.ts'
@@ -26,6 +27,7 @@ export async function changePassword(deps: OperationContext & Pick<Deps, 'hasher
     refuseOutdated(before, user)
     const issuedAt = await revocationTime(deps, em, { user, caller })
     user.changePassword(passwordHash, issuedAt)
+    await enqueueNotice(em, { user, kind: 'password_changed', at: issuedAt })
     const facts = { user, at: issuedAt, tokenIssuedAt: caller.tokenIssuedAt, requestId }
     const state = await recordAccountEvent(em, deps, passwordChanged, facts)
     return { user, issuedAt, state }

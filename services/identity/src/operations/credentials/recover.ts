@@ -6,6 +6,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { hashSecret } from '../../hashing/hash-secret.ts'
+import { enqueueNotice } from '../../mail/outbox.ts'
 import { actorOf, changeUser, enterAct, recordAccountEvent } from '../change-account.ts'
 import { removeOtherWaysIn } from '../providers/ways-in.ts'
 import { judgeLoginCode, type FactorDeps } from '../second-factor/judge-code.ts'
@@ -16,7 +17,7 @@ type RecoverDeps = FactorDeps & Pick<Deps, 'hasher' | 'config'>
 type Link = { userId: string; hash: string }
 
 /**
- * Takes the password that a person chose by a link of an admin. The link is judged before the hash is computed, and again
+ * Takes the password that a person chose by a link of an admin or of a mail. The link is judged before the hash is computed, and again
  * under the account's lock: it counts once. A second factor is asked for as at the login. Contract: 3, recover.
  */
 export async function recover(deps: RecoverDeps, recovery: z.infer<typeof recoverBody> & Sender) {
@@ -37,6 +38,7 @@ export async function recover(deps: RecoverDeps, recovery: z.infer<typeof recove
     await removeOtherWaysIn(deps, em, user)
     user.recover(passwordHash, issuedAt)
     enterAct(em, { action: 'user.recovered', user, at: issuedAt })
+    await enqueueNotice(em, { user, kind: 'password_recovered', at: issuedAt })
     const facts = { user, at: issuedAt, actor: actorOf(user), requestId }
     const state = await recordAccountEvent(em, deps, passwordReset, facts)
     await recordSignIn(em, { user, now: issuedAt, method: 'recovery', client })

@@ -4,6 +4,7 @@ import { SignIn, type User } from '@gatehouse/domain'
 import type { ClientDescription } from '@gatehouse/service-kit'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../../deps.ts'
+import { noticeLogin } from '../../mail/outbox.ts'
 import { policy } from '../../policy.ts'
 
 /** Who asks for a token. */
@@ -17,6 +18,9 @@ export type IssueTime = number & { readonly [ofIssue]: true }
 /** `now` is the database's time, read under the account's lock. */
 type Facts = { user: User; now: number; method: SignInMethod; client: ClientDescription }
 
+/** No logins of their own, or told already. Contract: 3, Mail. */
+const untold: readonly SignInMethod[] = ['registration', 'renewal', 'recovery']
+
 /**
  * In the token's transaction; gives the token's time of issue. Removes what is beyond the newest; no login waits for
  * another. Contract: 3, Sign-ins; docs/decisions/immediate-revocation.md.
@@ -24,6 +28,8 @@ type Facts = { user: User; now: number; method: SignInMethod; client: ClientDesc
 export async function recordSignIn(em: EntityManager, { user, now, method, client }: Facts): Promise<IssueTime> {
   const userId = user.id
   const issuedAt = Math.max(now, user.passwordChangedAt ?? 0)
+  const known = { network: client.network, device: describeUserAgent(client.userAgent) }
+  if (!untold.includes(method)) await noticeLogin(em, { user, at: now, client: known })
   const sql = `with removed as (
       delete from sign_ins where user_id = ? and id in (
         select id from sign_ins where user_id = ? and id <= (
@@ -31,7 +37,7 @@ export async function recordSignIn(em: EntityManager, { user, now, method, clien
         order by id limit ${policy.signInsRemovedAtOnce} for update skip locked)
     )
     insert into sign_ins (user_id, signed_in_at, method, network, device) values (?, ?, ?, ?, ?)`
-  const signIn = [userId, new Date(issuedAt), method, client.network, describeUserAgent(client.userAgent)]
+  const signIn = [userId, new Date(issuedAt), method, known.network, known.device]
   await changeRows(em, sql, [userId, userId, userId, ...signIn])
   return issuedAt as IssueTime
 }

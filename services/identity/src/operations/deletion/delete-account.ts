@@ -7,6 +7,7 @@ import { randomToken, refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
+import { enqueueNotice } from '../../mail/outbox.ts'
 import { policy } from '../../policy.ts'
 import { loadCaller, lockLocalAdmins, lockUser, requireLive } from '../../queries/load-user.ts'
 import { actorOf, changeSelf, recordAccountEvent, type AdminAct, type OwnAct } from '../change-account.ts'
@@ -94,6 +95,7 @@ export async function deleteLockedAccount(deps: DeletionDeps, em: EntityManager,
   // The memberships, which are deleted below, tell the audience.
   const audience = await listPresentAudience(em, user.id, deletion.audience)
   if (mode === 'full') await purgeSpaceContent(em, user.id)
+  await enqueueNotice(em, { user, kind: 'deleted', at: deps.clock.now() })
   // Before the name goes from the audit log.
   await revokeMemberInvites(deps, em, { user, actor: actor ?? actorOf(user), requestId })
   await deleteRelations(em, user.id)

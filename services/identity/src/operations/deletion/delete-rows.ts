@@ -9,7 +9,7 @@ import { endTickets } from '../providers/end-tickets.ts'
 const ownRows = [
   ...['space_members', 'role_assignments', 'read_states', 'space_folders', 'presences'],
   ...['federation_registries', 'federation_credentials', 'attach_proofs', 'second_factors', 'passkeys', 'sign_ins'],
-  ...['profile_askers', 'linked_identities', 'provider_flows', 'registrations'],
+  ...['profile_askers', 'linked_identities', 'provider_flows', 'registrations', 'emails', 'mails'],
 ]
 
 type SharedTable = { table: string; key: string; columns: readonly string[] }

@@ -24,6 +24,10 @@ export const ownRows: readonly (OwnRows & { file: string })[] = [
     select id::text as id, provider, issuer, subject, name, ${ms('linked_at')} as "linkedAt",
       ${ms('last_used_at')} as "lastUsedAt"
     from linked_identities where user_id = :user and id > :after order by id limit :limit`,
+  rowsOf('email.json', 'userId')`
+    select user_id::text as "userId", address, language, notices, ${ms('confirmed_at')} as "confirmedAt",
+      ${ms('bounced_at')} as "bouncedAt"
+    from emails where user_id = :user and user_id > :after order by user_id limit :limit`,
   rowsOf('sign-ins.json', 'id')`
     select id::text as id, ${ms('signed_in_at')} as "signedInAt", method, network, device
     from sign_ins where user_id = :user and id > :after order by id limit :limit`,

@@ -5,6 +5,7 @@ import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
+import { enqueueNotice } from '../../mail/outbox.ts'
 import { policy } from '../../policy.ts'
 import { loadCaller } from '../../queries/load-user.ts'
 import { changeSelf, refuseViolation, type OwnAct } from '../change-account.ts'
@@ -59,7 +60,7 @@ export async function addPasskey(deps: OwnDeps, given: z.infer<typeof addPasskey
     const createdAt = new Date(await deps.databaseTime(em))
     const passkey = em.create(Passkey, { ...credential, id: await nextId(em), userId: user.id, name, createdAt })
     await em.persist(passkey).flush()
-    await announce(em, deps, passkeyAdded, { passkey, requestId })
+    await announce(em, deps, passkeyAdded, { user, passkey, requestId })
     return describePasskey(passkey)
   })
   const added = await refuseViolation(adding, 'passkeys_credential_id_unique', refuse.passkey_known)
@@ -72,7 +73,7 @@ export async function removePasskey(deps: OwnDeps, { id, ...given }: Confirmed &
   await changeConfirmed(deps, given, async (user, em) => {
     const passkey = await em.findOne(Passkey, { id, userId: user.id })
     if (!passkey) throw refuse.passkey_unknown()
-    await announce(em, deps, passkeyRemoved, { passkey, requestId: given.requestId })
+    await announce(em, deps, passkeyRemoved, { user, passkey, requestId: given.requestId })
     await em.remove(passkey).flush()
     await requireWayIn(deps, em, user)
   })
@@ -83,9 +84,11 @@ async function announce(
   em: EntityManager,
   { random, databaseTime }: OperationContext,
   event: typeof passkeyAdded | typeof passkeyRemoved,
-  { passkey: { id, userId, name }, requestId }: { passkey: Passkey; requestId: string | undefined },
+  { user, passkey: { id, userId, name }, requestId }: { user: User; passkey: Passkey; requestId: string | undefined },
 ): Promise<void> {
   const at = await databaseTime(em)
+  const kind = event === passkeyAdded ? 'passkey_added' : 'passkey_removed'
+  await enqueueNotice(em, { user, kind, at })
   await enqueue(em, event, { userId, at, passkeyId: id, name }, { id: random.uuid(), requestId })
 }
 

@@ -13,6 +13,7 @@ import { invalidInput, rateLimited, refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
+import { chooseNotices } from '../email/own-email.ts'
 import { changeSelf, recordProfileChange, refuseViolation, type OwnAct } from '../change-account.ts'
 import { updateUploadReferences } from './update-upload-references.ts'
 
@@ -21,11 +22,13 @@ type ProfileChange = OwnAct & { changes: ProfileBody }
 
 /** The event names fields whose value changed. Contract: 3, PATCH. */
 export async function patchProfile(deps: ProfileDeps, change: ProfileChange): Promise<User> {
-  const { caller, changes, requestId } = change
+  const { caller, requestId } = change
+  const { emailNotices, ...changes } = change.changes
   const values = valuesOf(deps, changes)
   const { homeUserId } = changes
   if (homeUserId !== undefined) await checkNewIdentity(deps, { userId: caller.userId, homeUserId, requestId })
   const changing = changeSelf(deps, caller, async (user, em) => {
+    if (emailNotices !== undefined && deps.config.mail && user.isLocal()) await chooseNotices(em, user.id, emailNotices)
     return { user, replacedFiles: await applyChange(deps, em, { user, changes, values, requestId }) }
   })
   const { user, replacedFiles } = await refuseViolation(changing, 'users_identity_unique', refuse.identity_held)

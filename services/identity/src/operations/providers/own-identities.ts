@@ -3,6 +3,7 @@ import { identityChanged, limits } from '@gatehouse/contracts'
 import { LinkedIdentity, type ActingCaller, type User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
+import { enqueueNotice } from '../../mail/outbox.ts'
 import { findTicket, identityOf, useTicket } from '../../providers/tickets.ts'
 import { identityReply } from '../../replies/replies.ts'
 import { enterAct, refuseViolation } from '../change-account.ts'
@@ -73,5 +74,6 @@ type Change = { user: User; at: number; provider: string; change: 'linked' | 'un
 async function announce({ random }: FinishDeps, em: EntityManager, { user, at, requestId, ...changed }: Change) {
   const { provider, change } = changed
   enterAct(em, { action: `user.identity-${change}`, user, at, detail: { provider } })
+  await enqueueNotice(em, { user, kind: `identity_${change}`, at, data: { provider } })
   await enqueue(em, identityChanged, { userId: user.id, at, ...changed }, { id: random.uuid(), requestId })
 }

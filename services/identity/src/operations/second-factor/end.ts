@@ -3,6 +3,7 @@ import { SecondFactor, type Actor, type User } from '@gatehouse/domain'
 import { refuse, type Refusal } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps, OperationContext } from '../../deps.ts'
+import { enqueueNotice } from '../../mail/outbox.ts'
 import { actorOf, changeOther, enterAct, recordAccountEvent, type AdminAct, type Cause } from '../change-account.ts'
 import { changeConfirmed, type Confirmed } from '../credentials/verify-password.ts'
 import { createRecoveryCodes, judgeCode, readDemand, type FactorDeps, type RightCode } from './judge-code.ts'
@@ -60,7 +61,9 @@ function requireOn(user: User): void {
 
 async function end(deps: OperationContext, em: EntityManager, { user, actor, requestId }: Cause & { actor: Actor }) {
   user.setSecondFactor(false, await readDemand(em))
-  const facts = { user, at: deps.clock.now(), actor, change: 'off' as const, requestId }
+  const at = deps.clock.now()
+  await enqueueNotice(em, { user, kind: 'second_factor_off', at })
+  const facts = { user, at, actor, change: 'off' as const, requestId }
   const state = await recordAccountEvent(em, deps, secondFactorChanged, facts)
   await em.nativeDelete(SecondFactor, { userId: user.id })
   return state

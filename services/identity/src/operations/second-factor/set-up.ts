@@ -4,6 +4,7 @@ import { SecondFactor, type User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../../deps.ts'
+import { enqueueNotice } from '../../mail/outbox.ts'
 import { actorOf, changeSelf, recordAccountEvent, type OwnAct } from '../change-account.ts'
 import { changeConfirmed, type Confirmed } from '../credentials/verify-password.ts'
 import { createRecoveryCodes, decryptSecret, encryptSecret, normalizeCode, readDemand } from './judge-code.ts'
@@ -44,6 +45,7 @@ export async function confirmSecondFactor(deps: FactorDeps, { caller, code, requ
     const { codes, hashes } = createRecoveryCodes(deps.random, secret)
     factor.confirm({ step, recoveryCodes: hashes, now })
     user.setSecondFactor(true, await readDemand(em))
+    await enqueueNotice(em, { user, kind: 'second_factor_on', at: now })
     const facts = { user, at: now, actor: actorOf(user), change: 'on' as const, requestId }
     return { codes, state: await recordAccountEvent(em, deps, secondFactorChanged, facts) }
   })

@@ -4,12 +4,12 @@ import { Button } from '../../components/button.tsx'
 import { Card } from '../../components/card.tsx'
 import { Switch } from '../../components/choices.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
-import { emailStateOf } from '../../components/email-state.ts'
+import { describeEmail, emailStateOf } from '../../components/email-state.ts'
 import { MutationError, QueryError } from '../../components/error-message.tsx'
 import { Field } from '../../components/field.tsx'
 import { Badge, Skeleton } from '../../components/status.tsx'
 import { useInstanceInfo, useMutation } from '../../hooks.ts'
-import { currentLanguage, t, type Text, translateRefusal } from '../../language/language.ts'
+import { currentLanguage, t, translateRefusal } from '../../language/language.ts'
 import { useOwnAccount } from '../../own-account.ts'
 import { useTripState, useTripText } from '../../provider-trips.ts'
 import { useOwnPassword } from './use-password.tsx'
@@ -56,12 +56,6 @@ function useRefetchOnReturn(isWaiting: boolean, refetch: () => void): void {
   }, [isWaiting, refetch])
 }
 
-function describeEmail(email: OwnEmail): Text {
-  if (email.bounced) return 'Mail to this address comes back. Check it for typos, or enter another one.'
-  if (email.confirmed) return 'Used for password reset links and notices about your account.'
-  return 'To confirm that this address is yours, open the link in the mail from this instance. It works for 24 hours.'
-}
-
 type RowProps = { email: OwnEmail | null; onOpen: (dialog: keyof typeof dialogs) => void }
 
 function EmailRow({ email, onOpen }: RowProps) {
@@ -79,7 +73,7 @@ function EmailRow({ email, onOpen }: RowProps) {
       </span>
       <div className="button-row">
         {email && (!email.confirmed || email.bounced) && (
-          <Button size="small" text="Send again" fullText="Send the link again" onClick={() => onOpen('send')} />
+          <Button size="small" text="Send again" onClick={() => onOpen('send')} />
         )}
         {email ? (
           <>

@@ -4,9 +4,11 @@ import { UserAvatar, UserName, UserNames } from '../../components/avatar.tsx'
 import { Button } from '../../components/button.tsx'
 import { ActionRow, Card } from '../../components/card.tsx'
 import { PageFrame } from '../../components/page-frame.tsx'
+import { describeEmail } from '../../components/email-state.ts'
 import { Skeleton, StatusDot } from '../../components/status.tsx'
 import { useClient, useInstanceInfo, useQuery, useStore } from '../../hooks.ts'
 import { t, type Text } from '../../language/language.ts'
+import { useOwnAccount } from '../../own-account.ts'
 import '../../styles/home.css'
 import { AuthFrame } from '../auth/auth-frame.tsx'
 import { InstancesSummary } from './connected-instances.tsx'
@@ -51,6 +53,7 @@ export function HomePage({ user }: { user: User }) {
 /** What makes an account whole. Nothing when all is done. `isConnected`: null while that is not known. */
 function NextSteps({ user, isConnected }: { user: User; isConnected: boolean | null }) {
   const isLocal = user.homeInstance === null
+  const { account } = useOwnAccount(user)
   const steps: { title: Text; text: Text; path: string; link: Text; isDone: boolean }[] = [
     {
       title: 'Complete your profile',
@@ -59,6 +62,7 @@ function NextSteps({ user, isConnected }: { user: User; isConnected: boolean | n
       link: 'Edit profile',
       isDone: !isLocal || Boolean(user.avatar || user.bio),
     },
+    emailStepOf(account?.email),
     {
       title: 'Protect your account',
       text:
@@ -85,7 +89,7 @@ function NextSteps({ user, isConnected }: { user: User; isConnected: boolean | n
     <Card title={t('Next steps')}>
       <ul className="list">
         {open.map(({ title, text, path, link }) => (
-          <li key={path}>
+          <li key={title}>
             <ActionRow title={t(title)} text={t(text)}>
               <Link href={path} className="button button--outline button--small">
                 {t(link)}
@@ -96,6 +100,18 @@ function NextSteps({ user, isConnected }: { user: User; isConnected: boolean | n
       </ul>
     </Card>
   )
+}
+
+/** Undefined: not known yet, or the instance sends no mail. Contract: 3, Mail. */
+function emailStepOf(email: User['email']) {
+  const isDone = email === undefined || (email?.confirmed === true && !email.bounced)
+  const step = { path: '/settings/security', isDone }
+  if (!email) {
+    const text = 'Then you can set a new password yourself if you forget yours.'
+    return { ...step, title: 'Add an email address', text, link: 'Add' } as const
+  }
+  const title = email.bounced ? 'Check your email address' : 'Confirm your email address'
+  return { ...step, title, text: describeEmail(email), link: 'Go to Settings' } as const
 }
 
 const maxFriendsShown = 50
