@@ -18,11 +18,6 @@ export const jsonBody: Middleware = async (ctx, next) => {
   await next()
 }
 
-/** `application/x-www-form-urlencoded`, of at most 64 KiB. Throws 413. */
-export async function readForm({ req }: Context): Promise<URLSearchParams> {
-  return new URLSearchParams(String(await getRawBody(req, { limit: limits.jsonBodyBytes })))
-}
-
 async function readBody(ctx: Context): Promise<unknown> {
   if (ctx.get('transfer-encoding') === '' && !(Number(ctx.get('content-length')) > 0)) return {}
   if (!ctx.is('json')) throw refuse.json_required()
