@@ -28,12 +28,13 @@ const ownProgram = {
   pgbouncer: 'test/managed-postgres.test.ts',
   nginx: 'test/web-proxies.test.ts',
   caddy: 'test/web-proxies.test.ts',
+  glewlwyd: 'test/glewlwyd.system.test.ts',
 }
 
 const selection = select()
 const { files, words } = selection
 console.log(describeSelection(selection))
-const ofOneTest = (['pgbouncer', 'nginx', 'caddy'] as const).filter((name) => files.includes(ownProgram[name]))
+const ofOneTest = (['pgbouncer', 'nginx', 'caddy', 'glewlwyd'] as const).filter((name) => files.includes(ownProgram[name]))
 const ofBrowsers = listBrowserPrograms(root, files)
 const browser = ofBrowsers.includes('chromium-headless-shell')
 await ensurePrograms(['nats-server', 'redis-server', 'python3', ...ofOneTest, ...ofBrowsers])

@@ -15,6 +15,7 @@ export const programs = {
   'firefox-esr': 'FIREFOX_BIN',
   'webkit2gtk-driver': 'WEBKIT_DRIVER_BIN',
   xvfb: 'XVFB_BIN',
+  glewlwyd: 'GLEWLWYD_BIN',
 }
 const otherNames = {
   'chromium-headless-shell': ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'],
