@@ -34,7 +34,9 @@ const ownProgram = {
 const selection = select()
 const { files, words } = selection
 console.log(describeSelection(selection))
-const ofOneTest = (['pgbouncer', 'nginx', 'caddy', 'glewlwyd'] as const).filter((name) => files.includes(ownProgram[name]))
+const ofOneTest = (['pgbouncer', 'nginx', 'caddy', 'glewlwyd'] as const).filter((name) =>
+  files.includes(ownProgram[name]),
+)
 const ofBrowsers = listBrowserPrograms(root, files)
 const browser = ofBrowsers.includes('chromium-headless-shell')
 await ensurePrograms(['nats-server', 'redis-server', 'python3', ...ofOneTest, ...ofBrowsers])
