@@ -22,7 +22,7 @@ function listMetrics(): Set<string> {
   )
   const named = files.flatMap((file) => {
     const text = readFileSync(resolve(projectRoot, file), 'utf8')
-    return [...text.matchAll(/(?:\b(?:counter|gauge|labeledGauge|histogram)\(\s*|name: )'(gatehouse_\w+)'/g)].map(
+    return [...text.matchAll(/(?:\b(?:counter|gauge|labeledGauge|rowsGauge|histogram)\(\s*|name: )'(gatehouse_\w+)'/g)].map(
       ([, name]) => name!,
     )
   })
