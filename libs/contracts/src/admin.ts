@@ -79,7 +79,7 @@ const switches = [
   'autoAcceptPeering',
   'stubUpgradesNeedProof',
   'requireSecondFactorForAdmins',
-  ...(['approvalRequired', 'askReason'] as const),
+  ...(['approvalRequired', 'askReason', 'openidEnabled'] as const),
 ] as const
 export const proofsOfWork = ['off', 'registration'] as const
 export const settingsReply = namedObject('InstanceSettings', {

@@ -1,0 +1,17 @@
+import type { EncryptionKey } from '@gatehouse/auth'
+import type { Outbound } from '@gatehouse/outbound'
+import type { Timer } from '@gatehouse/runtime'
+import type { Resources } from '@gatehouse/service-kit'
+import type { OpenidConfig } from './config.ts'
+import type { SigningKeyring } from './keys/keys.ts'
+
+/** No Redis: the rows are read with the accounts that they name. */
+export type OpenidResources = Omit<Resources, 'accountStateCache'>
+
+export type Deps = OpenidResources & {
+  config: Pick<OpenidConfig, 'publicAddress' | 'encryptionSecret' | 'previousEncryptionSecrets'>
+  timer: Timer
+  outbound: Outbound
+  encryptionKey: EncryptionKey
+  keyring: SigningKeyring
+}

@@ -1,0 +1,30 @@
+import { createEncryptionKey } from '@gatehouse/auth'
+import { createOutbound } from '@gatehouse/outbound'
+import { systemTimer } from '@gatehouse/runtime'
+import { startHttpService, type RunningService } from '@gatehouse/service-kit'
+import { applicationRoutes } from './applications/routes.ts'
+import type { OpenidConfig } from './config.ts'
+import type { Deps, OpenidResources } from './deps.ts'
+import { createKeyring } from './keys/keys.ts'
+import { signalRoutes, startNotices } from './notices/notices.ts'
+import { interactionRoutes } from './routes/interactions.ts'
+
+export { readConfig, type OpenidConfig } from './config.ts'
+
+export async function startOpenid(
+  config: OpenidConfig,
+  resources: OpenidResources,
+  overrides: Partial<Deps> = {},
+): Promise<RunningService & { deps: Deps }> {
+  await using opening = new AsyncDisposableStack()
+  const encryptionKey = createEncryptionKey(config.encryptionSecret, config.previousEncryptionSecrets)
+  const outbound = overrides.outbound ?? opening.use(createOutbound(config.reach))
+  const keyring = createKeyring({ ...resources, config, encryptionKey })
+  const deps: Deps = { ...resources, timer: systemTimer, config, encryptionKey, outbound, keyring, ...overrides }
+  opening.use(await startNotices(deps))
+  const routers = [interactionRoutes(deps), applicationRoutes(deps), signalRoutes(deps)]
+  const service = { ...config, name: 'openid', portVariable: 'OPENID_PORT', routers }
+  const http = opening.use(await startHttpService(service, resources))
+  const open = opening.move()
+  return { ...http, deps, [Symbol.asyncDispose]: () => open.disposeAsync() }
+}
