@@ -15,7 +15,7 @@ function listMetrics(): Set<string> {
   const files = globSync(
     [
       'gateway/src/**/*.ts',
-      'services/{identity,invite,session-gateway,federation-fanout}/src/**/*.ts',
+      'services/{identity,invite,session-gateway,federation-fanout,openid}/src/**/*.ts',
       'libs/*/src/**/*.ts',
     ],
     { cwd: projectRoot },

@@ -25,7 +25,10 @@ const otherNames = {
   xvfb: ['Xvfb'],
 }
 
-/** Libraries that a server loads are no programs on PATH. */
+/**
+ * Libraries that a server loads are no programs on PATH.
+ * @type {Partial<Record<keyof typeof programs, string>>}
+ */
 const libraries = { 'libapache2-mod-auth-openidc': '/usr/lib/apache2/modules/mod_auth_openidc.so' }
 
 // Debian installs servers here; the PATH of a user who is not root often lacks these folders.
