@@ -4,6 +4,7 @@ import type { Timer } from '@gatehouse/runtime'
 import type { Resources } from '@gatehouse/service-kit'
 import type { OpenidConfig } from './config.ts'
 import type { SigningKeyring } from './keys/keys.ts'
+import type { Providers } from './provider/providers.ts'
 
 /** No Redis: the rows are read with the accounts that they name. */
 export type OpenidResources = Omit<Resources, 'accountStateCache'>
@@ -16,4 +17,7 @@ export type Deps = OpenidResources & {
   keyring: SigningKeyring
   /** To be called after a commit that wrote a notice. */
   notices: { notify(): void }
+  providers: Providers
+  /** Throws not_found while the setting is off. */
+  requireEnabled(): Promise<void>
 }
