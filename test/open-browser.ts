@@ -14,14 +14,15 @@ export function openBrowser() {
     return response
   }
   type Page = { url: string; text: string; status: number; headers: Headers }
-  const follow = async (url: string, init: RequestInit = {}): Promise<Page> => {
+  const follow = async (url: string, init: RequestInit = {}, most = 20): Promise<Page> => {
     const response = await fetchOnce(url, init)
     const { status, headers } = response
     const location = headers.get('location')
     if (location === null || location.includes('#')) {
       return { url: location ?? url, text: await response.text(), status, headers }
     }
-    return await follow(new URL(location, url).href)
+    if (most === 0) throw new Error(`the browser is sent on and on, last from ${url} to ${location}`)
+    return await follow(new URL(location, url).href, {}, most - 1)
   }
   const send = async (url: string, form: Record<string, string>) =>
     await follow(url, { method: 'POST', body: new URLSearchParams(form) })

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findProgram, readFirstBytes, startConfiguredServer, type LocalServer } from '@gatehouse/local-servers'
 
@@ -14,6 +14,8 @@ export function startProtectedWiki({ issuer, clientId, clientSecret, port }: Wik
     program: 'apache2',
     port,
     config: (own, folder) => {
+      // Its workers are another user.
+      chmodSync(folder, 0o755)
       const pages = join(folder, 'pages/wiki')
       mkdirSync(pages, { recursive: true })
       writeFileSync(join(pages, 'index.html'), 'The wiki')
@@ -44,11 +46,14 @@ OIDCSessionType server-cache
 <Location /wiki>
   AuthType openid-connect
   Require valid-user
+  # Also for requests that say they are no navigation, as fetch does.
+  OIDCUnAuthAction auth true
   Header set X-Wiki-User "expr=%{REMOTE_USER}"
 </Location>
 `
     },
-    args: (_port, _folder, configFile) => ['-f', configFile, '-DFOREGROUND'],
+    // One process: the end of a parent would leave its workers.
+    args: (_port, _folder, configFile) => ['-X', '-f', configFile],
     url: (own) => `http://127.0.0.1:${own}/wiki/`,
     isReady: async (own) => (await readFirstBytes(own, 'GET / HTTP/1.0\r\n\r\n')) !== '',
   })
