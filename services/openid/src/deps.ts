@@ -18,4 +18,6 @@ export type Deps = OpenidResources & {
   providers: Providers
   /** Throws not_found while the setting is off. */
   requireEnabled(): Promise<void>
+  /** To be called after a commit that wrote a notice. */
+  notices: { notify(): void }
 }
