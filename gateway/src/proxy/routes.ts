@@ -74,21 +74,8 @@ function targetOf(deps: TargetDeps, endpoint: Endpoint): RouteTarget {
 }
 
 /** Not of this API: the service openid answers it as its standards say. Contract: 3, Applications. */
-function protocolTargetOf(
-  deps: TargetDeps,
-  method: string,
-  { path, limit, readsCookies = false }: ProtocolRoute,
-): RouteTarget {
-  const row = {
-    name: limit.name,
-    method,
-    path,
-    access: 'anyone',
-    service: 'openid',
-    limit,
-    readsCookies,
-    anyQuery: true,
-  }
+function protocolTargetOf(deps: TargetDeps, method: string, route: ProtocolRoute): RouteTarget {
+  const row = { ...route, name: route.limit.name, method, access: 'anyone', service: 'openid', anyQuery: true }
   const endpoint = { ...row, summary: '', replies: {} } as unknown as Endpoint
   return { ...targetOf(deps, endpoint), isProtocol: true }
 }

@@ -15,9 +15,9 @@ export type Deps = OpenidResources & {
   outbound: Outbound
   encryptionKey: EncryptionKey
   keyring: SigningKeyring
-  /** To be called after a commit that wrote a notice. */
-  notices: { notify(): void }
   providers: Providers
   /** Throws not_found while the setting is off. */
   requireEnabled(): Promise<void>
+  /** To be called after a commit that wrote a notice. */
+  notices: { notify(): void }
 }

@@ -24,13 +24,13 @@ export async function startOpenid(
   const encryptionKey = createEncryptionKey(config.encryptionSecret, config.previousEncryptionSecrets)
   const outbound = overrides.outbound ?? opening.use(createOutbound(config.reach))
   const keyring = createKeyring({ ...resources, config, encryptionKey })
-  const providers = createProviders({ ...resources, config, keyring })
+  const providers = createProviders({ ...resources, config, keyring: overrides.keyring ?? keyring })
   const requireEnabled = createGate(resources, policy.refreshMs)
   const own = { timer: systemTimer, config, encryptionKey, outbound, keyring, providers, requireEnabled }
   const basis = { ...resources, ...own, ...overrides }
+  opening.use(startSweep(basis))
   const notices = opening.use(await startNotices(basis))
   const deps = { ...basis, notices }
-  opening.use(startSweep(deps))
   const routers = [openidRoutes(deps), interactionRoutes(deps), applicationRoutes(deps), signalRoutes(deps)]
   const service = { ...config, name: 'openid', portVariable: 'OPENID_PORT', routers }
   const http = opening.use(await startHttpService(service, resources))
