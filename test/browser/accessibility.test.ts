@@ -49,6 +49,13 @@ const accountPages: Target[] = [
     ready: '@bert',
     open: (page) => actions.click(page, shown('Actions for {username}', { username: 'bert' })),
   },
+  { name: 'registrations', path: '/admin/registrations', ready: 'I sing in the choir.' },
+  {
+    name: 'selected registrations',
+    path: '/admin/registrations',
+    ready: 'I sing in the choir.',
+    open: (page) => actions.click(page, shown('Select network {network}', { network: '198.51.100.0' })),
+  },
   { name: 'invites', path: '/admin/invites', ready: 'Friends' },
   { name: 'settings', path: '/admin/settings', ready: 'Who can register' },
   { name: 'federation', path: '/admin/federation', ready: 'b.example' },
@@ -78,7 +85,13 @@ describe('accessibility of every page', function () {
          (2, 'https://a-long-name-of-an-instance.of.a.long.domain.example', 'a-long', 'none', 'revoked', now())`,
     )
     await answered(postJson(instance, '/api/admin/invites', { name: 'Friends', maxUses: 3, expiresAt: null }, token))
-    await instance.runSql('update instance_settings set member_invites = 5')
+    await instance.runSql('update invites set by_member = true')
+    await instance.runSql('update instance_settings set member_invites = 5, approval_required = true')
+    await instance.runSql(
+      `insert into registrations (id, receipt_hash, created_at, username, display_name, reason, network, client)
+       values (1, 'one', now(), 'rosa', 'Rosa', 'I sing in the choir.', '192.0.2.1', 'Firefox on Linux'),
+         (2, 'two', now(), 'robot', null, null, '198.51.100.0', null), (3, 'three', now(), 'robot_2', null, null, '198.51.100.0', null)`,
+    )
     await instance.runSql(
       `insert into emails (user_id, address, key, language, notices)
        select id, 'alice@mail.example', 'alice@mail.example', 'en', true from users where username = 'alice'`,

@@ -151,7 +151,7 @@ const cases: DialogCase[] = [
   {
     component: 'SendLinkDialog',
     path: '/settings/security',
-    opener: 'Send the link again',
+    opener: 'Send again',
     first: 'Your password',
     takesText: true,
   },
@@ -303,6 +303,24 @@ const cases: DialogCase[] = [
     first: 'Cancel',
     takesText: false,
   },
+  {
+    component: 'ApproveRegistrationsDialog',
+    path: '/admin/registrations',
+    menu: 'Select all',
+    opener: 'Approve',
+    first: 'Cancel',
+    takesText: false,
+    openerAfter: 'Approve',
+  },
+  {
+    component: 'BlockNetworksDialog',
+    path: '/admin/registrations',
+    menu: 'Select all',
+    opener: 'Deny and block',
+    first: 'Reason',
+    takesText: true,
+    openerAfter: 'Deny and block',
+  },
   { component: 'InviteDialog', path: '/admin/invites', opener: 'New invite', first: 'Name', takesText: true },
   {
     component: 'InviteDialog',
@@ -391,6 +409,11 @@ describe('every dialog by keyboard alone', function () {
     await instance.runSql("update users set second_factor = true where username = 'bert'")
     await instance.runSql('update instance_settings set member_invites = 5')
     await instance.runSql(
+      `insert into registrations (id, receipt_hash, created_at, username, display_name, reason, network, client)
+       values (1, 'one', now(), 'rosa', 'Rosa', 'I sing in the choir.', '192.0.2.1', 'Firefox on Linux'),
+         (2, 'two', now(), 'robot', null, null, '198.51.100.0', null), (3, 'three', now(), 'robot_2', null, null, '198.51.100.0', null)`,
+    )
+    await instance.runSql(
       `insert into emails (user_id, address, key, language, notices)
        select id, 'alice@mail.example', 'alice@mail.example', 'en', true from users where username = 'alice'`,
     )
@@ -410,7 +433,7 @@ describe('every dialog by keyboard alone', function () {
     )
     await answered(postJson(instance, '/api/admin/invites', { name: 'Friends', maxUses: 3, expiresAt: null }, token))
     await answered(postJson(instance, '/api/admin/invites', { name: 'Old', maxUses: 3, expiresAt: null }, token))
-    await instance.runSql("update invites set used_count = 1 where name = 'Friends'")
+    await instance.runSql("update invites set used_count = 1, by_member = true where name = 'Friends'")
     await instance.runSql(
       `insert into invite_redemptions (id, invite_id, user_id, registrant_username, redeemed_at)
        select next_snowflake(), invites.id, users.id, username, now() from invites, users
@@ -520,7 +543,7 @@ describe('every dialog by keyboard alone', function () {
         await expectFocus('Discard')
         await page.keyboard.press('Enter')
 
-        await expectClosed(menu)
+        await expectClosed(entry.openerAfter ?? menu)
         expect(changes).to.deep.equal([])
       })
 
@@ -533,16 +556,16 @@ describe('every dialog by keyboard alone', function () {
         await page.keyboard.press('Escape')
         await page.keyboard.press('Tab')
         await page.keyboard.press('Enter')
-        await expectClosed(menu)
+        await expectClosed(entry.openerAfter ?? menu)
       })
     } else if (first === 'Cancel' || first === 'Done') {
       it(`${component} by “${opener}” does nothing on the space of somebody who types, nor on Enter`, async () => {
         await openByKeyboard(entry)
         await page.keyboard.type(typed.slice(0, 3))
-        await expectClosed(menu)
+        await expectClosed(entry.openerAfter ?? menu)
         await openByKeyboard(entry)
         await page.keyboard.press('Enter')
-        await expectClosed(menu)
+        await expectClosed(entry.openerAfter ?? menu)
         expect(changes).to.deep.equal([])
       })
     }

@@ -88,9 +88,13 @@ describe('federation in the browser', function () {
     const sent: string[] = []
     page.on('request', (request) => void sent.push(`${request.method()} ${request.url()}`))
     await page.unroute(issuedCredential)
+    const change = `${remote.origin}/api/users/@me/change-password`
+    // A reload would lose the answer, and with it the session there.
+    const changed = page.waitForResponse((response) => response.url() === change && response.status() === 200)
     await page.reload()
+    await changed
     await instanceRow().getByText(shown('Separate password')).waitFor()
-    const changesThere = () => sent.filter((call) => call === `POST ${remote.origin}/api/users/@me/change-password`)
+    const changesThere = () => sent.filter((call) => call === `POST ${change}`)
     expect(changesThere()).to.have.length(1)
 
     await actions.changePassword(page, 'a third long password', fourthPassword)

@@ -113,9 +113,17 @@ async function fill(instance: Instance): Promise<string[]> {
     await answered(postJson(instance, '/api/admin/invites', { name, maxUses, expiresAt: null }, tokens[0]))
   }
   await instance.runSql("update instance_settings set instance_name = 'The Analytical Engine', member_invites = 5")
+  await instance.runSql("update invites set by_member = true where name = 'Choir'")
   await instance.runSql(
     `insert into emails (user_id, address, key, language, notices, confirmed_at)
      select id, 'ada@engine.example', 'ada@engine.example', 'en', true, now() from users where username = 'ada'`,
+  )
+  await instance.runSql(
+    `insert into registrations (id, receipt_hash, created_at, username, reason, network, client)
+     select n, n, now() - n * interval '7 minutes', 'visitor_' || n,
+       case n when 3 then 'Charles told me of your engine, and I weave.' else 'I like to meet people and share offers.' end,
+       case n when 3 then '192.0.2.7' else '198.51.100.' || n / 5 end, case n when 3 then 'Firefox on Linux' end
+     from generate_series(1, 12) n`,
   )
   await instance.runSql("update users set bio = 'Notes on engines, and on what they may weave.' where username = 'ada'")
   await instance.runSql(

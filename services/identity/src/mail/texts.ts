@@ -138,5 +138,5 @@ const german: Record<keyof typeof english, Text> = {
 export const texts: Record<MailLanguage, Record<keyof typeof english, Text>> = { en: english, de: german }
 
 export type MailKind = Exclude<keyof typeof english, 'alarm' | 'reason' | 'open'>
-export const linkPaths = { confirmation: '/confirm-email', recovery: '/recover' } as const
+export const linkPaths = { confirmation: '/confirm-email#token=', recovery: '/recover#' } as const
 export type NoticeKind = Exclude<MailKind, keyof typeof linkPaths | 'test'>

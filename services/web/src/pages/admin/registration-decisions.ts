@@ -55,32 +55,35 @@ export function useDecisions(onDecided: () => void) {
     return () => clearTimeout(timer)
   }, [denied])
 
+  const forget = (ids: readonly string[]) =>
+    setDenials((all) =>
+      all
+        .map((one) => ({ ...one, ids: one.ids.filter((id) => !ids.includes(id)) }))
+        .filter((one) => one.ids.length > 0),
+    )
+  const remember = (ids: string[]) => setDenials((all) => [...all, { ids, until: now() + undoMs }])
   const work =
     (body: Decision): Work<Outcome> =>
     async (signal, client) => {
       const outcome = await decide(client, body, signal).finally(onDecided)
       const { decided } = outcome
       setMissed(outcome.missed)
-      if (body.decision === 'deny' && decided.length > 0) {
-        setDenials((all) => [...all, { ids: decided, until: now() + undoMs }])
-      }
+      forget(body.ids)
+      if (body.decision === 'deny' && decided.length > 0) remember(decided)
       if (body.decision === 'approve' && decided.length > 0) {
         showToast(t('Approved: {count}', { count: formatNumber(decided.length) }))
       }
       return outcome
     }
-  /** One after the other: keys are faster than answers. */
+  /** One after the other: keys are faster than answers. What is asked for can be taken back at once. */
   const run = (body: Decision): void => {
-    last.current = last.current.then(() => mutation.run(work(body)))
+    if (body.decision === 'deny') remember(body.ids)
+    else forget(body.ids)
+    last.current = last.current.then(async () => {
+      if (!(await mutation.run(work(body)))) forget(body.ids)
+    })
   }
-  const restore = (ids: string[]): void => {
-    setDenials((all) =>
-      all
-        .map((one) => ({ ...one, ids: one.ids.filter((id) => !ids.includes(id)) }))
-        .filter((one) => one.ids.length > 0),
-    )
-    run({ ids, decision: 'restore' })
-  }
+  const restore = (ids: string[]) => run({ ids, decision: 'restore' })
   return { mutation, denied, missed, forgetMissed: () => setMissed([]), work, run, restore }
 }
 

@@ -43,7 +43,14 @@ export function RegistrationQueue({ rows, order, onDecided }: Props) {
     return true
   }
   return (
-    <div className="stack" ref={queue.ref} onKeyDown={onKeyDown} onFocus={queue.onFocus} onBlur={queue.onBlur}>
+    <div
+      className="stack"
+      ref={queue.ref}
+      tabIndex={-1}
+      onKeyDown={onKeyDown}
+      onFocus={queue.onFocus}
+      onBlur={queue.onBlur}
+    >
       <RegistrationToolbar {...{ rows, queue, decisions, undo }} onAct={(named) => decide(queue.selected, named)} />
       <RegistrationRows {...{ groups, queue }} decide={decideOne(decisions, decide)} />
       {asking && <asking.Dialog rows={asking.rows} work={decisions.work} onClose={() => setAsking(null)} />}
@@ -72,7 +79,9 @@ function useSelection(ids: readonly string[]) {
   const selected = ids.filter((id) => selection.ids.has(id))
 
   const focusRow = (id: string | null) => {
-    if (id !== null) ref.current?.querySelector<HTMLElement>(`#${rowFieldOf(id)}`)?.focus()
+    // Without a row that waits, the keys that are left still work.
+    const row = id === null ? null : ref.current?.querySelector<HTMLElement>(`#${rowFieldOf(id)}`)
+    ;(row ?? ref.current)?.focus()
   }
   useLayoutEffect(() => {
     lastIndex.current = Math.max(0, current === null ? 0 : ids.indexOf(current))
