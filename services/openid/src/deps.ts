@@ -14,4 +14,6 @@ export type Deps = OpenidResources & {
   outbound: Outbound
   encryptionKey: EncryptionKey
   keyring: SigningKeyring
+  /** To be called after a commit that wrote a notice. */
+  notices: { notify(): void }
 }

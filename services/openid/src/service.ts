@@ -6,7 +6,7 @@ import { applicationRoutes } from './applications/routes.ts'
 import type { OpenidConfig } from './config.ts'
 import type { Deps, OpenidResources } from './deps.ts'
 import { createKeyring } from './keys/keys.ts'
-import { signalRoutes, startNotices } from './notices/notices.ts'
+import { signalRoutes, startNotices, type Notices } from './notices/notices.ts'
 import { interactionRoutes } from './routes/interactions.ts'
 
 export { readConfig, type OpenidConfig } from './config.ts'
@@ -15,13 +15,14 @@ export async function startOpenid(
   config: OpenidConfig,
   resources: OpenidResources,
   overrides: Partial<Deps> = {},
-): Promise<RunningService & { deps: Deps }> {
+): Promise<RunningService & { deps: Deps & { notices: Notices } }> {
   await using opening = new AsyncDisposableStack()
   const encryptionKey = createEncryptionKey(config.encryptionSecret, config.previousEncryptionSecrets)
   const outbound = overrides.outbound ?? opening.use(createOutbound(config.reach))
   const keyring = createKeyring({ ...resources, config, encryptionKey })
-  const deps: Deps = { ...resources, timer: systemTimer, config, encryptionKey, outbound, keyring, ...overrides }
-  opening.use(await startNotices(deps))
+  const basis = { ...resources, timer: systemTimer, config, encryptionKey, outbound, keyring, ...overrides }
+  const notices = opening.use(await startNotices(basis))
+  const deps = { ...basis, notices }
   const routers = [interactionRoutes(deps), applicationRoutes(deps), signalRoutes(deps)]
   const service = { ...config, name: 'openid', portVariable: 'OPENID_PORT', routers }
   const http = opening.use(await startHttpService(service, resources))

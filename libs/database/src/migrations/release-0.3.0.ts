@@ -490,10 +490,12 @@ export const release030 = {
       event jsonb not null,
       attempts integer not null default 0,
       created_at timestamptz not null,
+      sent_at timestamptz,
       expires_at timestamptz not null,
       constraint application_notices_once unique (application_id, channel, event_id)
     )`,
-    'create index application_notices_order on application_notices (application_id, channel, id)',
+    `create index application_notices_order on application_notices (application_id, channel, created_at, id)
+      where sent_at is null`,
     'create index application_notices_expiry on application_notices (expires_at)',
     `create table application_receivers (
       application_id bigint not null,
@@ -505,6 +507,5 @@ export const release030 = {
       last_error text,
       primary key (application_id, channel)
     )`,
-    'create index application_receivers_due on application_receivers (next_at) where next_at is not null',
   ],
 }

@@ -74,7 +74,7 @@ export type ApplicationConsent = InferEntity<typeof ApplicationConsent>
 
 export type NoticeChannel = 'backchannel' | 'signals'
 
-/** What an application has still to be told, in the order of the ids. */
+/** What an application has still to be told, in the order in which it happened. */
 export const ApplicationNotice = defineEntity({
   name: 'ApplicationNotice',
   tableName: 'application_notices',
@@ -87,7 +87,10 @@ export const ApplicationNotice = defineEntity({
     eventId: p.text(),
     event: p.json<Record<string, unknown>>(),
     attempts: p.integer().default(0),
+    /** When it happened. */
     createdAt: p.datetime(),
+    /** Null: it waits. What was sent stays, so that an event that comes again is not told again. */
+    sentAt: p.datetime().nullable(),
     /** It is dropped then. */
     expiresAt: p.datetime(),
   },
@@ -98,7 +101,7 @@ export type ApplicationNotice = InferEntity<typeof ApplicationNotice>
 export const ApplicationReceiver = defineTable('ApplicationReceiver', 'application_receivers', {
   applicationId: p.bigint('string').primary().autoincrement(false),
   channel: p.text().$type<NoticeChannel>().primary(),
-  /** Null: nothing waits. */
+  /** Not before. */
   nextAt: p.datetime().nullable(),
   /** A replica is telling it. */
   leasedUntil: p.datetime().nullable(),

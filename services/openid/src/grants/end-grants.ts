@@ -13,3 +13,9 @@ export async function endApplication(em: EntityManager, applicationId: string): 
   await changeRows(em, 'delete from openid_rows where application_id = ?', [applicationId])
   await changeRows(em, 'delete from application_consents where application_id = ?', [applicationId])
 }
+
+/** Of an account that was deleted, once the applications are told. */
+export async function endGrantsOfAccount(em: EntityManager, accountId: string): Promise<void> {
+  await changeRows(em, 'delete from openid_rows where account_id = ?', [accountId])
+  await changeRows(em, 'delete from application_consents where account_id = ?', [accountId])
+}
