@@ -4,6 +4,7 @@ import type { Timer } from '@gatehouse/runtime'
 import type { Resources } from '@gatehouse/service-kit'
 import type { OpenidConfig } from './config.ts'
 import type { SigningKeyring } from './keys/keys.ts'
+import type { Providers } from './provider/providers.ts'
 
 /** No Redis: the rows are read with the accounts that they name. */
 export type OpenidResources = Omit<Resources, 'accountStateCache'>
@@ -14,6 +15,9 @@ export type Deps = OpenidResources & {
   outbound: Outbound
   encryptionKey: EncryptionKey
   keyring: SigningKeyring
+  providers: Providers
+  /** Throws not_found while the setting is off. */
+  requireEnabled(): Promise<void>
   /** To be called after a commit that wrote a notice. */
   notices: { notify(): void }
 }

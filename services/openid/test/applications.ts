@@ -17,6 +17,7 @@ const minuteMs = 60_000
 
 const { privateKey } = await generateKeyPair('RS256')
 const keyring = {
+  current: async () => ({ keys: [] }),
   sign: (payload: JWTPayload, { typ }: { typ: string }) =>
     new SignJWT(payload).setProtectedHeader({ alg: 'RS256', typ, kid: 'test' }).sign(privateKey),
 }

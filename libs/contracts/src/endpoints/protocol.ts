@@ -5,8 +5,6 @@ export type ProtocolRoute = {
   path: string
   limit: RateLimit
   readsCookies?: true
-  /** `Authorization` is the application's, no session token: the service gets it. */
-  passesAuthorization?: true
 }
 
 const limited = (name: string, requests: number, windowSeconds: number): RateLimit => ({
@@ -19,7 +17,7 @@ const offers = (name: string) => limited(name, 300, 60)
 
 /**
  * What OpenID Connect and its kin define: no JSON of this API, no error codes of it, cookies of their own. The service openid
- * answers them; the gateway signs the address alone. Contract: 3, Applications.
+ * answers them and gets `Authorization`, which is no token of this API; the gateway signs the address alone. Contract: 3, Applications.
  */
 export const protocolRoutes = {
   discovery: {
@@ -29,7 +27,7 @@ export const protocolRoutes = {
   },
   signalsDiscovery: { methods: ['GET'], path: '/.well-known/ssf-configuration', limit: ofServers('ssfDiscovery') },
   keys: { methods: ['GET', 'OPTIONS'], path: '/oauth2/jwks', limit: ofServers('openidKeys') },
-  authorize: { methods: ['GET', 'POST'], path: '/oauth2/auth', limit: offers('openidAuth'), readsCookies: true },
+  authorize: { methods: ['GET'], path: '/oauth2/auth', limit: offers('openidAuth'), readsCookies: true },
   resume: { methods: ['GET'], path: '/oauth2/auth/:uid', limit: offers('openidResume'), readsCookies: true },
   interaction: {
     methods: ['GET'],
@@ -41,61 +39,41 @@ export const protocolRoutes = {
     methods: ['POST', 'OPTIONS'],
     path: '/oauth2/par',
     limit: ofServers('openidPar'),
-    passesAuthorization: true,
   },
   token: {
     methods: ['POST', 'OPTIONS'],
     path: '/oauth2/token',
     limit: ofServers('openidToken'),
-    passesAuthorization: true,
   },
   introspection: {
     methods: ['POST', 'OPTIONS'],
     path: '/oauth2/introspect',
     limit: ofServers('openidIntrospect'),
-    passesAuthorization: true,
   },
   revocation: {
     methods: ['POST', 'OPTIONS'],
     path: '/oauth2/revoke',
     limit: ofServers('openidRevoke'),
-    passesAuthorization: true,
   },
   userinfo: {
     methods: ['GET', 'POST', 'OPTIONS'],
     path: '/oauth2/userinfo',
     limit: ofServers('openidUserinfo'),
-    passesAuthorization: true,
   },
-  endSession: { methods: ['GET', 'POST'], path: '/oauth2/end-session', limit: offers('openidEnd'), readsCookies: true },
-  confirmEndSession: {
-    methods: ['POST'],
-    path: '/oauth2/end-session/confirm',
-    limit: offers('openidEndConfirm'),
-    readsCookies: true,
-  },
-  endedSession: {
-    methods: ['GET'],
-    path: '/oauth2/end-session/success',
-    limit: offers('openidEnded'),
-    readsCookies: true,
-  },
+  endSession: { methods: ['GET'], path: '/oauth2/end-session', limit: offers('openidEnd'), readsCookies: true },
   deviceAuthorization: {
     methods: ['POST', 'OPTIONS'],
     path: '/oauth2/device/auth',
     limit: ofServers('openidDevice'),
-    passesAuthorization: true,
   },
   signalsStream: {
     methods: ['GET'],
     path: '/oauth2/signals/stream',
     limit: ofServers('signalsStream'),
-    passesAuthorization: true,
   },
   signalsVerification: {
     methods: ['POST'],
     path: '/oauth2/signals/verify',
     limit: ofServers('signalsVerify'),
-    passesAuthorization: true,
   },
 } as const satisfies Record<string, ProtocolRoute>

@@ -1,0 +1,22 @@
+import { read } from '@gatehouse/database'
+import type { ActingCaller } from '@gatehouse/domain'
+import type { EntityManager } from '@mikro-orm/postgresql'
+
+type Asked = { iat: number; params: Record<string, string | number | undefined> }
+
+/** Seconds since the epoch: the last log-in before the token was issued. Renewing a token is none. */
+export async function authTimeOf(em: EntityManager, { userId, tokenIssuedAt }: ActingCaller): Promise<number> {
+  const sql = `select extract(epoch from max(signed_in_at))::float8 as at from sign_ins
+    where user_id = ? and signed_in_at < to_timestamp(?::bigint + 1)`
+  const [row] = await read<{ at: number | null }>(em, sql, [userId, tokenIssuedAt])
+  return Math.floor(row?.at ?? tokenIssuedAt)
+}
+
+/** Whether the application demands a log-in that this token does not stand for: `prompt=login`, `max_age`. */
+export function isLoginDue({ iat, params }: Asked, authTime: number, tokenIssuedAt: number): boolean {
+  const isFresh = authTime > iat && tokenIssuedAt > iat
+  if (isFresh) return false
+  const prompts = String(params['prompt'] ?? '').split(' ')
+  if (prompts.includes('login')) return true
+  return params['max_age'] !== undefined && iat - authTime > Number(params['max_age'])
+}
