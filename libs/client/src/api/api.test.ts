@@ -37,7 +37,8 @@ describe('the API client', () => {
     const names = Object.entries<EndpointRow>(endpointTable).filter(
       ([name, { access }]) => access !== 'peer' && name !== 'acceptPeer',
     )
-    for (const [name] of names) await failureOf(call(name, { params: { id: '5', filename: '5', provider: '5' } }))
+    for (const [name] of names)
+      await failureOf(call(name, { params: { id: '5', filename: '5', provider: '5', uid: '5' } }))
 
     const made = network.sent.map(({ method, url, token }) => [method, new URL(url).pathname, token])
     expect(made).to.deep.equal(

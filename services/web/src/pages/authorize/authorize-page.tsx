@@ -78,7 +78,7 @@ function Request({ uid, user, asked }: PageProps & { asked: Interaction }) {
     )
   }
   return (
-    <AuthFrame title={title} subtitle={<Asker {...application} />}>
+    <AuthFrame title={title} subtitle={describeAsker(application)}>
       <div className="stack">
         {isOfAnother(asked, user) && (
           <Notice
@@ -96,7 +96,7 @@ function Request({ uid, user, asked }: PageProps & { asked: Interaction }) {
   )
 }
 
-function Asker({ name, redirectHost: host }: Interaction['application']) {
+function describeAsker({ name, redirectHost: host }: Interaction['application']): string {
   return host === null
     ? t('{name} wants to use your account.', { name })
     : t('{name} wants to use your account. You’ll go on to {host}.', { name, host })
