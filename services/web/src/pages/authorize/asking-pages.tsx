@@ -1,5 +1,5 @@
 import type { User } from '@gatehouse/client'
-import { lazy, type ReactNode, Suspense } from 'react'
+import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
 import { Redirect, useLocation } from 'wouter'
 import { Button } from '../../components/button.tsx'
 import { Notice, Skeleton } from '../../components/status.tsx'
@@ -19,13 +19,23 @@ const NewPasswordPage = lazy(async () => ({ default: (await loadHomePage()).NewP
 /** What applications and devices ask the person in this browser. Contract: 3, Applications. */
 export function AskingPages() {
   const [pathname] = useLocation()
-  // Another request in the same tab is another fragment.
-  const asked = readAsked(location.hash)
+  const asked = readAsked(useFragment())
   if (pathname.startsWith('/device')) return <WithAccount>{(user) => <DevicePage user={user} />}</WithAccount>
   if (asked?.kind === 'logout') return <LogoutPage />
   if (asked?.kind !== 'interaction') return <RefusedPage code={asked?.code ?? null} />
   const { uid } = asked
-  return <WithAccount>{(user) => <AuthorizePage key={user.id} uid={uid} user={user} />}</WithAccount>
+  return <WithAccount>{(user) => <AuthorizePage key={`${uid} ${user.id}`} uid={uid} user={user} />}</WithAccount>
+}
+
+/** Another request in the same tab can differ in nothing else. */
+function useFragment(): string {
+  const [fragment, setFragment] = useState(location.hash)
+  useEffect(() => {
+    const read = () => setFragment(location.hash)
+    addEventListener('hashchange', read)
+    return () => removeEventListener('hashchange', read)
+  }, [])
+  return fragment
 }
 
 /** Who is not logged in does that first, and comes back. */
