@@ -4,19 +4,19 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 
 type Asked = { iat: number; params: Record<string, string | number | undefined> }
 
-/** Seconds since the epoch: the last log-in before the token was issued. Renewing a token is none. */
-export async function authTimeOf(em: EntityManager, { userId, tokenIssuedAt }: ActingCaller): Promise<number> {
+/** Seconds since the epoch: the last log-in before the token was issued, as far as it is known. Renewing a token is none. */
+export async function authTimeOf(em: EntityManager, { userId, tokenIssuedAt }: ActingCaller): Promise<number | null> {
   const sql = `select extract(epoch from max(signed_in_at))::float8 as at from sign_ins
     where user_id = ? and signed_in_at < to_timestamp(?::bigint + 1)`
   const [row] = await read<{ at: number | null }>(em, sql, [userId, tokenIssuedAt])
-  return Math.floor(row?.at ?? tokenIssuedAt)
+  return row?.at == null ? null : Math.floor(row.at)
 }
 
 /** Whether the application demands a log-in that this token does not stand for: `prompt=login`, `max_age`. */
-export function isLoginDue({ iat, params }: Asked, authTime: number, tokenIssuedAt: number): boolean {
-  const isFresh = authTime > iat && tokenIssuedAt > iat
+export function isLoginDue({ iat, params }: Asked, authTime: number | null, tokenIssuedAt: number): boolean {
+  const isFresh = authTime !== null && authTime > iat && tokenIssuedAt > iat
   if (isFresh) return false
   const prompts = String(params['prompt'] ?? '').split(' ')
   if (prompts.includes('login')) return true
-  return params['max_age'] !== undefined && iat - authTime > Number(params['max_age'])
+  return params['max_age'] !== undefined && (authTime === null || iat - authTime > Number(params['max_age']))
 }

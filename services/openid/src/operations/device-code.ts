@@ -53,7 +53,7 @@ export async function decideDeviceCode(deps: Deps, { uid, decision, caller }: De
       accountId: caller.userId,
       grantId,
       scope: scopes.join(' '),
-      authTime: await authTimeOf(em, caller),
+      authTime: (await authTimeOf(em, caller)) ?? caller.tokenIssuedAt,
     }
     await settle(em, uid, { ...allowed, ...resource }, { hash: hashSecret(grantId), accountId: caller.userId })
   }

@@ -98,5 +98,5 @@ async function allow(deps: Deps, em: EntityManager, { interaction, application, 
   const authTime = await authTimeOf(em, caller)
   if (isLoginDue(interaction, authTime, caller.tokenIssuedAt)) throw refuse.fresh_login_required()
   const grantId = await insertGrant(deps, em, { caller, application, scopes: scopesOf(interaction) })
-  return { grantId, authTime }
+  return { grantId, authTime: authTime ?? caller.tokenIssuedAt }
 }
