@@ -148,6 +148,8 @@ describe('registrations that wait for approval in the browser', function () {
       await answered(ask(username, { reason: `I was at the talk, ${username}` }, `192.0.2.${index}`))
     }
     await using admin = await openQueue()
+    // Each is decided in a transaction of its own.
+    admin.setDefaultTimeout(60_000)
     await rowOf(admin, 'robot_100').waitFor()
 
     await tabToQueue(admin)

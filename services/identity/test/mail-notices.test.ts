@@ -74,7 +74,7 @@ describe('Notices by mail', () => {
       const { body } = await addPasskey(user)
       return () => own('DELETE', `/passkeys/${String(body['id'])}`, user, { password })
     },
-    'An account is no longer linked': async (user) => {
+    'An account was unlinked': async (user) => {
       const { id } = await linkIdentity(identity, user)
       return () => own('DELETE', `/identities/${id}`, user, { password })
     },

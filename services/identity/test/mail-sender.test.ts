@@ -1,8 +1,9 @@
-import { Email, Mail, type User } from '@gatehouse/domain'
+import { Email, Mail, RecoveryRequest, type User } from '@gatehouse/domain'
 import { startSmtpServer, type TestSmtpServer } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { enqueueNotice } from '../src/mail/outbox.ts'
 import { sendDueMails } from '../src/mail/send-mails.ts'
+import { startRetention } from '../src/retention.ts'
 import { buildUser } from './builders.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 import { giveEmail, mailTo, sendMails } from './mail.ts'
@@ -235,5 +236,22 @@ describe('The sender of mail', () => {
       expect(html).to.not.include('<img')
     }
     expect(Buffer.from(server.mails[3]!.html).toString()).to.include('👩‍👩‍👧‍👦👩‍👩‍👧‍👦')
+  })
+
+  it('keeps nothing of a mail that is over for longer than its limits need', async () => {
+    const user = await buildReader()
+    await tell(user)
+    await sendMails(identity)
+    const em = identity.deps.orm.em.fork()
+    const over = await em.findOneOrFail(Mail, { userId: user.id })
+    const createdAt = new Date(identity.clock.now())
+    await em.insert(RecoveryRequest, { id: '1', asked: { username: 'alice', email: null }, createdAt })
+    await tell(user)
+    identity.clock.advance(hour + 1)
+    await using retention = startRetention({ ...identity.deps, timer: identity.timer })
+    await retention.runNow()
+
+    expect([over.data, over.secret, over.nextAt]).to.deep.equal([{}, null, null])
+    expect([await em.count(Mail, {}), await waiting(), await em.count(RecoveryRequest, {})]).to.deep.equal([1, 1, 0])
   })
 })

@@ -92,6 +92,8 @@ const hourOf = (now: number) => new Date(now - policy.mailHourMs)
  */
 async function takeDue(deps: SendingDeps): Promise<{ taken: Mail[]; isMore: boolean }> {
   const now = deps.clock.now()
+  const waiting = await read(deps.orm.em.fork(), 'select from mails where next_at <= ? limit 1', [new Date(now)])
+  if (waiting.length === 0) return { taken: [], isMore: false }
   return await transaction(deps.orm, async (em) => {
     const lock = `select pg_try_advisory_xact_lock(hashtextextended('mail', 0)) as "isMine"`
     const [{ isMine } = { isMine: false }] = await read<{ isMine: boolean }>(em, lock)

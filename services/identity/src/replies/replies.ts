@@ -6,7 +6,7 @@ import type { Deps } from '../deps.ts'
 import type { Held } from '../operations/approval/hold-registration.ts'
 import type { IssueTime } from '../operations/credentials/sign-ins.ts'
 import type { Registered } from '../operations/registration/insert-account.ts'
-import { loadOwnEmail } from '../queries/load-email.ts'
+import { loadEmail } from '../queries/load-email.ts'
 import { isRegistrationOpen, loadSettings, type PlainSettings } from '../queries/load-settings.ts'
 
 /** A change since `issuedAt` revokes the token: the account or one of its sign-ins has that time. */
@@ -41,7 +41,7 @@ export async function selfReply(deps: Pick<Deps, 'orm' | 'config'>, user: PlainU
   return {
     ...sanitizeUser(user, true),
     ...(memberInvites > 0 && { memberInvites }),
-    ...(await loadOwnEmail(deps, user)),
+    ...(await loadEmail(deps, user)),
   }
 }
 

@@ -1,5 +1,4 @@
 import type { Client, Endpoints } from '@gatehouse/client'
-import { limits } from '@gatehouse/contracts/constants'
 import { useEffect, useRef, useState } from 'react'
 import { formatNumber } from '../../components/format.ts'
 import { useAppContext, useMutation, useToast, type Work } from '../../hooks.ts'
@@ -12,30 +11,32 @@ export type Outcome = Endpoints['decideRegistrations']['reply']
 
 /** More are told by the count alone: these come first. */
 const readMax = 300
+/** Fewer than the server takes: it decides on each alone. */
+const decidedAtOnce = 25
 /** Contract: 3, Approval. */
 const undoMs = 60_000
 
 /** All that wait, so that they can be sorted here. */
 export async function fetchRegistrations(client: Client, q: string | undefined, signal: AbortSignal) {
   const readPage = (cursor?: string) => client.call('listRegistrations', { query: { q, cursor }, signal })
-  let { registrations, total, nextCursor } = await readPage()
+  const first = await readPage()
+  let { registrations, nextCursor } = first
   while (nextCursor && registrations.length < readMax) {
     const page = await readPage(nextCursor)
     registrations = [...registrations, ...page.registrations]
     nextCursor = page.nextCursor
   }
-  return { registrations, total }
+  return { registrations, total: first.total }
 }
 
-async function decide(client: Client, { ids, ...decision }: Decision, signal: AbortSignal): Promise<Outcome> {
-  const outcome: Outcome = { decided: [], missed: [] }
-  for (let start = 0; start < ids.length; start += limits.decisionsAtOnce) {
-    const body = { ...decision, ids: ids.slice(start, start + limits.decisionsAtOnce) }
+/** In parts, so that no answer takes long. `outcome` has what was done before a part failed. */
+async function decide(client: Client, { ids, ...decision }: Decision, signal: AbortSignal, outcome: Outcome) {
+  for (let start = 0; start < ids.length; start += decidedAtOnce) {
+    const body = { ...decision, ids: ids.slice(start, start + decidedAtOnce) }
     const { decided, missed } = await client.call('decideRegistrations', { body, signal })
     outcome.decided.push(...decided)
     outcome.missed.push(...missed)
   }
-  return outcome
 }
 
 type Denial = { ids: string[]; until: number }
@@ -61,15 +62,22 @@ export function useDecisions(onDecided: () => void) {
         .map((one) => ({ ...one, ids: one.ids.filter((id) => !ids.includes(id)) }))
         .filter((one) => one.ids.length > 0),
     )
-  const remember = (ids: string[]) => setDenials((all) => [...all, { ids, until: now() + undoMs }])
+  const remember = (ids: string[], since = now()) => setDenials((all) => [...all, { ids, until: since + undoMs }])
   const work =
     (body: Decision): Work<Outcome> =>
     async (signal, client) => {
-      const outcome = await decide(client, body, signal).finally(onDecided)
-      const { decided } = outcome
-      setMissed(outcome.missed)
-      forget(body.ids)
-      if (body.decision === 'deny' && decided.length > 0) remember(decided)
+      const outcome: Outcome = { decided: [], missed: [] }
+      const { decided, missed: left } = outcome
+      // The minute of the first begins here.
+      const begunAt = now()
+      try {
+        await decide(client, body, signal, outcome)
+      } finally {
+        setMissed(left)
+        forget(body.ids)
+        if (body.decision === 'deny' && decided.length > 0) remember(decided, begunAt)
+        onDecided()
+      }
       if (body.decision === 'approve' && decided.length > 0) {
         showToast(t('Approved: {count}', { count: formatNumber(decided.length) }))
       }
@@ -80,7 +88,12 @@ export function useDecisions(onDecided: () => void) {
     if (body.decision === 'deny') remember(body.ids)
     else forget(body.ids)
     last.current = last.current.then(async () => {
-      if (!(await mutation.run(work(body)))) forget(body.ids)
+      const request = { isSent: false }
+      await mutation.run((...context) => {
+        request.isSent = true
+        return work(body)(...context)
+      })
+      if (!request.isSent) forget(body.ids)
     })
   }
   const restore = (ids: string[]) => run({ ids, decision: 'restore' })
