@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { isApplicationUri, isPrivateUseUri } from './constants/application-uris.ts'
 import * as limits from './constants/limits.ts'
-import { loopbackHost, nextAddress } from './providers.ts'
+import { nextAddress } from './providers.ts'
 import { anyText, namedObject, requiredText, snowflake, text, timestampMs } from './text.ts'
 
 // Contract: 3, Applications. What logs its users in with accounts of this instance (OpenID Connect).
@@ -10,18 +11,6 @@ export type ApplicationType = (typeof applicationTypes)[number]
 export const accessTokenForms = ['opaque', 'jwt'] as const
 /** `profile` gives name, preferred_username, picture and updated_at. */
 export const applicationScopes = ['openid', 'profile', 'offline_access'] as const
-
-/** https, or http on a loopback address. Without a fragment, a wildcard, a user or a password. */
-export function isApplicationUri(given: string): boolean {
-  if (!URL.canParse(given) || /[#*\s\\]/.test(given)) return false
-  const { protocol, hostname, username, password } = new URL(given)
-  if (username || password) return false
-  return protocol === 'https:' || (protocol === 'http:' && loopbackHost.test(hostname))
-}
-
-/** Of a native application: a domain that its maker owns, reversed. RFC 8252, 7.1. */
-export const isPrivateUseUri = (given: string): boolean =>
-  /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:\/[^#*\s\\]*$/.test(given) && URL.canParse(given)
 
 const uriText = (name: string) => text(name).max(limits.applicationUriMax)
 const webUri = (name: string) =>
