@@ -51,7 +51,7 @@ keep aws_secret_access_key ''
 keep aws_session_token ''
 # The file of GATEHOUSE_PROVIDERS: docs/operate/identity-providers.md.
 keep identity_providers ''
-# The server that sends mail, and its CA: docs/operate/monitor.md.
+# The server that sends mail, and its CA: docs/operate/data-services.md.
 keep smtp_url ''
 keep smtp_ca ''
 

@@ -9,6 +9,7 @@ import { defineCheckCommand, UnhealthyInstance } from './commands/check.ts'
 import { defineImportCommand } from './commands/import.ts'
 import { defineInviteCommands } from './commands/invites.ts'
 import { definePeerCommands } from './commands/peers.ts'
+import { defineRegistrationCommands } from './commands/registrations.ts'
 import { defineReceiptCommands } from './commands/receipts.ts'
 import { defineSecretCommands } from './commands/secrets.ts'
 import { defineAuditCommands, defineSettingCommands } from './commands/settings.ts'
@@ -86,6 +87,7 @@ export function createProgram(context: Context, isJson: boolean): Command {
   const group = (name: string, description: string) => defineIn(program.command(name).description(description))
   defineUserCommands(group)
   defineInviteCommands(group)
+  defineRegistrationCommands(group)
   defineSettingCommands(group)
   definePeerCommands(group)
   defineApplicationCommands(group)

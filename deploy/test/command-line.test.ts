@@ -282,6 +282,43 @@ describe('the command line beside an embedded instance', function () {
     expect(await asJson('applications', 'list')).to.deep.equal([])
   })
 
+  /** Contract: 3, Approval. */
+  it('lists registrations that wait, and approves, denies and restores them', async () => {
+    await asJson('settings', 'set', 'registrationOpen', 'true')
+    await asJson('settings', 'set', 'approvalRequired', 'true')
+    expect(await asJson('settings', 'set', 'denialBlockHours', '1')).to.deep.equal({ denialBlockHours: 1 })
+    for (const username of ['human', 'robot_one', 'robot_two']) {
+      const registration = { username, password, reason: `I am ${username}\u001b[2J` }
+      expect((await postJson(`${instance.url}/api/auth/register`, registration)).status).to.equal(202)
+    }
+    const waiting = (await asJson('registrations', 'list', '--query', 'I am')) as unknown as { id: string }[]
+    const [human, one, two] = waiting.map(({ id }) => id) as [string, string, string]
+
+    const { output } = await gatehouse(['registrations', 'list'])
+    const denied = await asJson('registrations', 'deny', one, two, '1', '--block', '--reason', 'spam')
+    const restored = await gatehouse(['registrations', 'restore', two])
+    const approved = await gatehouse(['registrations', 'approve', human])
+    const again = await gatehouse(['registrations', 'approve', human])
+    const unknown = await gatehouse(['registrations', 'deny', '1'])
+    await asJson('settings', 'set', 'approvalRequired', 'false')
+
+    expect(output)
+      .to.match(/human .*robot_one .*robot_two /s)
+      .and.not.include('\u001b')
+    expect(denied).to.deep.equal({ decided: [one, two], missed: [{ id: '1', code: 'registration_unknown' }] })
+    expect([restored.output, approved.output]).to.deep.equal([
+      '1 registrations are restored\n',
+      '1 registrations are approved\n',
+    ])
+    expect([again, unknown].map(({ code }) => code)).to.deep.equal([3, 4])
+    expect((await postJson(`${instance.url}/api/auth/login`, { username: 'human', password })).status).to.equal(200)
+    const { entries } = await asJson('audit', 'list', '--action', 'registration.denied')
+    expect((entries as object[])[0]).to.deep.include({
+      actorUsername: 'operator',
+      detail: { reason: 'spam', block: true },
+    })
+  })
+
   it('uses a socket that only the user of the instance may open, which no route of the gateway leads to', async () => {
     const { mode } = await stat(join(folder, 'operator.sock'))
 

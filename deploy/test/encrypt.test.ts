@@ -5,6 +5,7 @@ import { createEncryptionKey, decrypt, encrypt, prefixOf } from '@gatehouse/auth
 import { documentedCommand, migratedDatabase } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { sealPeerSecret } from '../../services/federation-fanout/src/peers/seal-secrets.ts'
+import { mailContext } from '../../services/identity/src/mail/outbox.ts'
 import { credentialContext } from '../../services/identity/src/operations/federation/federation-credentials.ts'
 import { contextOf } from '../../services/identity/src/operations/second-factor/judge-code.ts'
 import { runCommand } from './run-arguments.ts'
@@ -17,7 +18,7 @@ const lostKey = createEncryptionKey(lost)
 type Key = typeof nextKey
 
 const origin = 'https://b.example'
-const tables = ['second_factors', 'federation_credentials', 'peers', 'approval_requests']
+const tables = ['second_factors', 'federation_credentials', 'mails', 'peers', 'approval_requests']
 
 /** Contract: 8, ENCRYPTION_SECRET. */
 describe('`encrypt` after a rotation of ENCRYPTION_SECRET', function () {
@@ -50,6 +51,16 @@ describe('`encrypt` after a rotation of ENCRYPTION_SECRET', function () {
     }
     const first = Array.from({ length: 600 }, (_, index) => String(index + 1))
     await addUsers(first, (id) => (id === '2' ? nextKey : formerKey))
+    const mail = {
+      message_id: 'm1',
+      kind: 'recovery',
+      address: 'a@b.example',
+      key: 'a@b.example',
+      language: 'en',
+      data: '{}',
+    }
+    const secret = encrypt(formerKey, 'secret of the link', mailContext('m1'))
+    await insert('mails', { ...mail, secret, created_at, expires_at: created_at })
     await insert('peers', {
       id: '1',
       origin,
@@ -86,7 +97,7 @@ describe('`encrypt` after a rotation of ENCRYPTION_SECRET', function () {
     expect(await everything()).to.include(prefixOf(formerKey))
 
     expect(await counts()).to.deep.equal({
-      ...{ second_factors: 599, federation_credentials: 599, peers: 1, approval_requests: 1 },
+      ...{ second_factors: 599, federation_credentials: 599, mails: 1, peers: 1, approval_requests: 1 },
     })
 
     expect(await everything())

@@ -84,6 +84,8 @@ const readByLibraries = ['OTEL_EXPORTER_OTLP_HEADERS']
 
 const s3 = { UPLOAD_STORE: 's3://base/uploads', AWS_ACCESS_KEY_ID: 'base', AWS_SECRET_ACCESS_KEY: 'base' }
 
+const mail = { SMTP_URL: 'smtps://base', MAIL_FROM: 'base@base.example' }
+
 /** What a setting needs beside itself to be told. */
 const beside: Record<string, Record<string, string>> = {
   NATS_CA: { NATS_URL: 'tls://base:4222' },
@@ -93,6 +95,7 @@ const beside: Record<string, Record<string, string>> = {
   REDIS_CERT: { REDIS_URL: 'rediss://base:6379' },
   REDIS_KEY: { REDIS_URL: 'rediss://base:6379' },
   ...{ AWS_ENDPOINT_URL: s3, AWS_REGION: s3, AWS_ACCESS_KEY_ID: s3, AWS_SECRET_ACCESS_KEY: s3, AWS_SESSION_TOKEN: s3 },
+  ...{ SMTP_URL: mail, SMTP_CA: mail, MAIL_FROM: mail, MAIL_HOURLY_LIMIT: mail },
   OTEL_TRACES_SAMPLER_ARG: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' },
 }
 

@@ -38,6 +38,7 @@ const inMenuOf = (name: string, path = '/admin/users') => ({
   menu: shown('Actions for {username}', { username: name }),
 })
 const inMenuOfInvite = (name: string) => inMenuOf(name, '/admin/invites')
+const inMenuOfApplication = (name: string) => inMenuOf(name, '/admin/applications')
 const inMenuOfPeer = (host: string) => inMenuOf(host, '/admin/federation')
 const farPeer = 'a-long-name-of-an-instance.of.a.long.domain.example'
 const goodCode = '123456'
@@ -54,6 +55,7 @@ const answers: Record<string, object> = {
   '/suspend': {},
   '/reset-password': { temporaryPassword: 'for a day' },
   '/second-factor': { secret: 'A'.repeat(32), otpauthUri: 'otpauth://totp/dialogs:alice' },
+  '/secret': { clientSecret: 'b'.repeat(43) },
   '/confirm': { recoveryCodes: ['abcdefghjk', 'mnpqrstuvw'] },
 }
 
@@ -151,7 +153,7 @@ const cases: DialogCase[] = [
   {
     component: 'SendLinkDialog',
     path: '/settings/security',
-    opener: 'Send the link again',
+    opener: 'Send again',
     first: 'Your password',
     takesText: true,
   },
@@ -303,6 +305,24 @@ const cases: DialogCase[] = [
     first: 'Cancel',
     takesText: false,
   },
+  {
+    component: 'ApproveRegistrationsDialog',
+    path: '/admin/registrations',
+    menu: 'Select all',
+    opener: 'Approve',
+    first: 'Cancel',
+    takesText: false,
+    openerAfter: 'Approve',
+  },
+  {
+    component: 'BlockNetworksDialog',
+    path: '/admin/registrations',
+    menu: 'Select all',
+    opener: 'Deny and block',
+    first: 'Reason',
+    takesText: true,
+    openerAfter: 'Deny and block',
+  },
   { component: 'InviteDialog', path: '/admin/invites', opener: 'New invite', first: 'Name', takesText: true },
   {
     component: 'InviteDialog',
@@ -338,6 +358,67 @@ const cases: DialogCase[] = [
     opener: shown('Reinstate {name}', { name: 'Old' }),
     first: 'Maximum uses',
     takesText: true,
+  },
+  {
+    component: 'EndApplicationDialog',
+    path: '/settings/applications',
+    opener: shown('End access of {name}', { name: 'Wiki' }),
+    first: 'Cancel',
+    takesText: false,
+  },
+  {
+    component: 'ApplicationDialog',
+    path: '/admin/applications',
+    opener: 'New application',
+    first: 'Name',
+    takesText: true,
+  },
+  {
+    component: 'ApplicationDialog',
+    ...inMenuOfApplication('Wiki'),
+    opener: shown('Edit {name}', { name: 'Wiki' }),
+    first: 'Name',
+    takesText: true,
+  },
+  {
+    component: 'RenewSecretDialog',
+    ...inMenuOfApplication('Wiki'),
+    opener: shown('New secret for {name}', { name: 'Wiki' }),
+    first: 'Cancel',
+    takesText: false,
+  },
+  {
+    component: 'ApplicationCredentials',
+    ...inMenuOfApplication('Wiki'),
+    opener: shown('New secret for {name}', { name: 'Wiki' }),
+    first: 'Copy client secret',
+    takesText: false,
+    open: async (page) => {
+      await page.keyboard.press('Tab')
+      await page.keyboard.press('Enter')
+      await page.getByRole('dialog', { name: shown('Set up {name}', { name: 'Wiki' }) }).waitFor()
+    },
+  },
+  {
+    component: 'SuspendApplicationDialog',
+    ...inMenuOfApplication('Wiki'),
+    opener: shown('Suspend {name}', { name: 'Wiki' }),
+    first: 'Cancel',
+    takesText: false,
+  },
+  {
+    component: 'UnsuspendApplicationDialog',
+    ...inMenuOfApplication('Forum'),
+    opener: shown('Unsuspend {name}', { name: 'Forum' }),
+    first: 'Cancel',
+    takesText: false,
+  },
+  {
+    component: 'DeleteApplicationDialog',
+    ...inMenuOfApplication('Wiki'),
+    opener: shown('Delete {name}', { name: 'Wiki' }),
+    first: 'Cancel',
+    takesText: false,
   },
   {
     component: 'RotationDialog',
@@ -391,8 +472,24 @@ describe('every dialog by keyboard alone', function () {
     await instance.runSql("update users set second_factor = true where username = 'bert'")
     await instance.runSql('update instance_settings set member_invites = 5')
     await instance.runSql(
+      `insert into registrations (id, receipt_hash, created_at, username, display_name, reason, network, client)
+       values (1, 'one', now(), 'rosa', 'Rosa', 'I sing in the choir.', '192.0.2.1', 'Firefox on Linux'),
+         (2, 'two', now(), 'robot', null, null, '198.51.100.0', null), (3, 'three', now(), 'robot_2', null, null, '198.51.100.0', null)`,
+    )
+    await instance.runSql(
       `insert into emails (user_id, address, key, language, notices)
        select id, 'alice@mail.example', 'alice@mail.example', 'en', true from users where username = 'alice'`,
+    )
+    await instance.runSql(
+      `insert into applications (id, name, type, redirect_uris, post_logout_redirect_uris, signals_uri, skip_consent,
+         access_tokens, suspended_at, created_at)
+       values (1, 'Wiki', 'confidential', '["https://wiki.example/cb"]', '[]', 'https://wiki.example/s', false,
+           'opaque', null, now()),
+         (2, 'Forum', 'public', '["com.example.forum:/cb"]', '[]', null, true, 'jwt', now(), now())`,
+    )
+    await instance.runSql(
+      `insert into application_consents (account_id, application_id, scopes, granted_at)
+       select id, 1, '["openid", "profile"]', now() from users where username = 'alice'`,
     )
     await instance.runSql(
       `insert into passkeys (id, user_id, credential_id, public_key, counter, name, created_at)
@@ -410,7 +507,7 @@ describe('every dialog by keyboard alone', function () {
     )
     await answered(postJson(instance, '/api/admin/invites', { name: 'Friends', maxUses: 3, expiresAt: null }, token))
     await answered(postJson(instance, '/api/admin/invites', { name: 'Old', maxUses: 3, expiresAt: null }, token))
-    await instance.runSql("update invites set used_count = 1 where name = 'Friends'")
+    await instance.runSql("update invites set used_count = 1, by_member = true where name = 'Friends'")
     await instance.runSql(
       `insert into invite_redemptions (id, invite_id, user_id, registrant_username, redeemed_at)
        select next_snowflake(), invites.id, users.id, username, now() from invites, users
@@ -520,7 +617,7 @@ describe('every dialog by keyboard alone', function () {
         await expectFocus('Discard')
         await page.keyboard.press('Enter')
 
-        await expectClosed(menu)
+        await expectClosed(entry.openerAfter ?? menu)
         expect(changes).to.deep.equal([])
       })
 
@@ -533,16 +630,16 @@ describe('every dialog by keyboard alone', function () {
         await page.keyboard.press('Escape')
         await page.keyboard.press('Tab')
         await page.keyboard.press('Enter')
-        await expectClosed(menu)
+        await expectClosed(entry.openerAfter ?? menu)
       })
     } else if (first === 'Cancel' || first === 'Done') {
       it(`${component} by “${opener}” does nothing on the space of somebody who types, nor on Enter`, async () => {
         await openByKeyboard(entry)
         await page.keyboard.type(typed.slice(0, 3))
-        await expectClosed(menu)
+        await expectClosed(entry.openerAfter ?? menu)
         await openByKeyboard(entry)
         await page.keyboard.press('Enter')
-        await expectClosed(menu)
+        await expectClosed(entry.openerAfter ?? menu)
         expect(changes).to.deep.equal([])
       })
     }

@@ -94,7 +94,7 @@ describe('mail in the browser', function () {
     await actions.click(scanner, 'Send link')
     await actions.waitForText(scanner, 'Check your email')
     await scanner.getByRole('link', { name: shown('Try another name') }).click()
-    await actions.fillField(scanner, 'Username or email address', 'ada')
+    await actions.fillField(scanner, 'Username or email address', address)
     await actions.click(scanner, 'Send link')
     await actions.waitForText(scanner, 'Check your email')
 
@@ -116,7 +116,7 @@ describe('mail in the browser', function () {
     await say('Link senden').click()
     const first = await linkOf('bea@mail.example', '/confirm-email')
     expect(smtp.mails.find(({ to }) => to === 'bea@mail.example')?.text).to.include('Das Konto bea')
-    await say('Link erneut senden').click()
+    await say('Erneut senden').click()
     await page.locator('#send-link-password').fill(password)
     await say('Link senden').click()
     const second = await linkOf('bea@mail.example', '/confirm-email', 1)

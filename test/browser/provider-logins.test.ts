@@ -27,6 +27,7 @@ describe('logging in with an identity provider in the browser', function () {
         accounts: [
           { sub: 'ada-1', preferred_username: 'Ada', name: 'Ada Lovelace' },
           { sub: 'bob-1', preferred_username: 'bob' },
+          { sub: 'eve-1', preferred_username: 'eve' },
         ],
       }),
     )
@@ -75,6 +76,35 @@ describe('logging in with an identity provider in the browser', function () {
     await actions.logOut(page)
     await actions.click(page, logInButton)
     await identifyAs(page, 'ada-1')
+    await actions.waitForHomePage(page)
+    await page.context().close()
+  })
+
+  /** Contract: 3, Approval. */
+  it('waits for an admin where accounts are approved, and then logs in with the provider', async () => {
+    await instance.runSql('update instance_settings set approval_required = true')
+    const page = await open('/login')
+    await actions.click(page, logInButton)
+    await identifyAs(page, 'eve-1')
+    await actions.waitForText(page, shown('{username} is available.', { username: 'eve' }))
+    await page.getByLabel(shown('Why do you want to join?')).fill('I study here.')
+    expect(await findFaults(page)).to.deep.equal([])
+
+    await actions.click(page, 'Create account')
+
+    await actions.waitForText(page, 'Waiting for approval')
+    const bearer = { headers: { authorization: `Bearer ${admin}` } }
+    const api = `http://127.0.0.1:${instance.port}/api/admin/registrations`
+    const { registrations } = (await (await fetch(api, bearer)).json()) as {
+      registrations: { id: string; username: string; reason: string; provider: string }[]
+    }
+    expect(registrations[0]).to.include({ username: 'eve', reason: 'I study here.', provider: 'university' })
+    await answered(postJson(instance, `/api/admin/registrations/${registrations[0]?.id}/approve`, {}, admin))
+    await instance.runSql('update instance_settings set approval_required = false')
+    await page.reload()
+    await actions.waitForText(page, 'You’re in')
+    await actions.click(page, logInButton)
+    await identifyAs(page, 'eve-1')
     await actions.waitForHomePage(page)
     await page.context().close()
   })

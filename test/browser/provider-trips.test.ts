@@ -23,7 +23,7 @@ describe('a trip to an identity provider in the browser', function () {
     const { clientId, clientSecret } = provider
     issuer = provider.issuer
     const providers = [{ id: 'uni', name: 'Uni', issuer, clientId, clientSecret }]
-    instance = resources.use(await startInstance('trips', { providers }))
+    instance = resources.use(await startInstance('trips', { providers, smtpUrl: 'smtp://127.0.0.1:9' }))
     browser = await launchChromium()
     resources.defer(() => browser.close())
     adminToken = (await registerUser('first')).token
@@ -61,6 +61,21 @@ describe('a trip to an identity provider in the browser', function () {
   }
   const confirmWithUni = (page: Page) => actions.click(page, shown('Confirm with {provider}', uni))
   const dialog = (page: Page, name: string) => page.getByRole('dialog', { name: shownText(name) })
+
+  /** Contract: 3, Mail. */
+  it('confirms an email address, which waits in its dialog', async () => {
+    await using page = await openWithoutPassword('eve', 'security')
+    await actions.click(page, 'Add an email address')
+    await actions.fillField(page, 'Email address', 'eve@mail.example')
+
+    await actions.clickInDialog(page, shown('Confirm with {provider}', uni))
+    await answerAtProvider(page, 'eve')
+
+    await dialog(page, 'Add an email address').waitFor()
+    await actions.clickInDialog(page, 'Send link')
+    await actions.waitForText(page, shown('We’ve sent a link to {address}.', { address: 'eve@mail.example' }))
+    await actions.waitForText(page, 'not confirmed')
+  })
 
   it('confirms for who has no password, in the dialog that asked', async () => {
     const page = await openWithoutPassword('bea', 'data')

@@ -33,11 +33,14 @@ const publicPaths = [
   '/forgot',
   '/confirm-email#token=x',
   '/sign-in#error=cancelled',
+  '/authorize#error=invalid_client',
   '/no-such-page',
 ]
 const accountPaths = [
   '/channels/@me',
-  ...['profile', 'security', 'sessions', 'instances', 'invites', 'data', 'leave'].map((part) => `/settings/${part}`),
+  ...['profile', 'security', 'sessions', 'instances', 'applications', 'invites', 'data', 'leave'].map(
+    (part) => `/settings/${part}`,
+  ),
 ]
 
 const engineWidths = [1366, 390]
@@ -113,15 +116,31 @@ async function fill(instance: Instance): Promise<string[]> {
     await answered(postJson(instance, '/api/admin/invites', { name, maxUses, expiresAt: null }, tokens[0]))
   }
   await instance.runSql("update instance_settings set instance_name = 'The Analytical Engine', member_invites = 5")
+  await instance.runSql("update invites set by_member = true where name = 'Choir'")
   await instance.runSql(
     `insert into emails (user_id, address, key, language, notices, confirmed_at)
      select id, 'ada@engine.example', 'ada@engine.example', 'en', true, now() from users where username = 'ada'`,
+  )
+  await instance.runSql(
+    `insert into registrations (id, receipt_hash, created_at, username, reason, network, client)
+     select n, n, now() - n * interval '7 minutes', 'visitor_' || n,
+       case n when 3 then 'Charles told me of your engine, and I weave.' else 'I like to meet people and share offers.' end,
+       case n when 3 then '192.0.2.7' else '198.51.100.' || n / 5 end, case n when 3 then 'Firefox on Linux' end
+     from generate_series(1, 12) n`,
   )
   await instance.runSql("update users set bio = 'Notes on engines, and on what they may weave.' where username = 'ada'")
   await instance.runSql(
     `insert into peers (id, origin, host, secret, status, activated_at)
      values (1, 'https://loom.example', 'loom.example', 'none', 'active', now()),
        (2, 'https://chess.example', 'chess.example', 'none', 'revoked', now())`,
+  )
+  await instance.runSql(
+    `insert into applications (id, name, type, redirect_uris, post_logout_redirect_uris, skip_consent, access_tokens, created_at)
+     values (1, 'Punched cards wiki', 'confidential', '["https://wiki.engine.example/callback"]', '[]', false, 'opaque', now())`,
+  )
+  await instance.runSql(
+    `insert into application_consents (account_id, application_id, scopes, granted_at)
+     select id, 1, '["openid", "profile"]', now() from users where username = 'ada'`,
   )
   const now = Date.now()
   const entry = (origin: string, label: string) => ({

@@ -4,12 +4,13 @@ import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { connectNats } from '@gatehouse/bus'
 import { connectRedisCache, openRedisClient, type RedisAddress } from '@gatehouse/auth'
-import { endpoints } from '@gatehouse/contracts'
+import { endpoints, type EmailReply } from '@gatehouse/contracts'
 import { databaseTime, explainServerFault, requireKnownSchema, takesWrites } from '@gatehouse/database'
 import { createOutbound } from '@gatehouse/outbound'
 import { systemClock, systemRandom } from '@gatehouse/runtime'
 import {
   checkStreams,
+  mailConfig,
   natsAddress,
   publicAddress,
   readFederation,
@@ -20,11 +21,14 @@ import {
   uploadSettings,
 } from '@gatehouse/service-kit'
 import { z } from 'zod'
+import { openMailer } from '../../../services/identity/src/mail/mailer.ts'
+import { renderMail } from '../../../services/identity/src/mail/render.ts'
 import { createProviders } from '../../../services/identity/src/providers/providers.ts'
 import { openUploadStore } from '../../../services/identity/src/uploads/open-upload-store.ts'
 import { configured, dataFolderOf, isDistributed, kindsOf, namesUploads, withDatabase } from '../instance.ts'
 import { findRunningInstance, type RunningInstance } from '../../calls/operator-calls.ts'
 import { CommandFailure } from '../failure.ts'
+import { findUser } from './users.ts'
 import { table, type Define, type Environment, type Invocation, type Result } from '../invocation.ts'
 
 type Finding = { check: string; ok: boolean | null; detail: string }
@@ -39,15 +43,15 @@ const dayMs = 24 * 60 * 60 * 1000
 /** `check`: what an operator would look at after a change. docs/reference/command-line.md. */
 export function defineCheckCommand(define: Define): void {
   const subjects =
-    'configuration, connections, migrations, clock, uploads, identity providers, certificate, public address and trusted proxies'
-  define('check', `Check ${subjects}`, async (invocation) => {
-    const checks = await checkAll(invocation)
+    'configuration, connections, migrations, clock, uploads, identity providers, mail, certificate, public address and trusted proxies'
+  define<{ mail?: string }>('check', `Check ${subjects}`, async (invocation, { mail }) => {
+    const checks = await checkAll(invocation, mail)
     const isHealthy = checks.every(({ ok }) => ok !== false)
     const rows = checks.map(({ check, ok, detail }) => [ok ? 'ok' : ok === null ? 'skipped' : 'FAIL', check, detail])
     const result = { json: { ok: isHealthy, checks }, text: table(['', 'check', ''], rows) }
     if (isHealthy) return result
     throw new UnhealthyInstance(result)
-  })
+  }).option('--mail <user>', 'Send a test mail to the confirmed address of this user')
 }
 
 /** What was found is printed too. */
@@ -59,7 +63,8 @@ export class UnhealthyInstance extends CommandFailure {
   }
 }
 
-async function checkAll({ environment, now }: Invocation): Promise<Finding[]> {
+async function checkAll(invocation: Invocation, testMailTo: string | undefined): Promise<Finding[]> {
+  const { environment, now } = invocation
   const own: { instanceId?: string | undefined } = {}
   const { instance, unreadable, ...urls } = await readSubjects(environment)
   const origin = instance?.origin ?? originOf(environment)
@@ -79,6 +84,7 @@ async function checkAll({ environment, now }: Invocation): Promise<Finding[]> {
     }),
     await checkUploads(environment, instance),
     await checkProviders(environment, instance),
+    await checkMail(invocation, instance, testMailTo),
     await optional('certificate', origin.startsWith('https:') ? origin : '', (https) => checkCertificate(https, now)),
     await optional('public address', origin, (url) => checkOrigin(url, own.instanceId)),
     await checkForwarded(origin),
@@ -213,6 +219,35 @@ async function checkProviders(environment: Environment, instance: RunningInstanc
     const current = await readProviders(file)
     await createProviders({ outbound, clock: systemClock }, { current }).check()
     return `${current.map(({ id }) => id).join(', ')}: each answers as its issuer`
+  })
+}
+
+/** Connects and logs in as the sender does. With a user, sends. */
+async function checkMail(
+  { environment, call, now }: Invocation,
+  instance: RunningInstance | null,
+  username: string | undefined,
+): Promise<Finding> {
+  const kinds = kindsOf('SMTP_URL', 'SMTP_CA', 'MAIL_FROM', 'MAIL_HOURLY_LIMIT')
+  const mail = instance ? instance.mail : configured(() => mailConfig(readVariables(environment, kinds)).mail)
+  return await optional('mail', mail?.host, async (host) => {
+    if (!mail) return ''
+    using mailer = await openMailer({ ...mail, attemptMs: questionMs })
+    await mailer.verify()
+    if (username === undefined) return `${host} answers, with this login`
+    const { id } = await findUser({ call }, username)
+    const { email } = (await call({ endpoint: 'describeUser', params: { id } })) as { email?: EmailReply | null }
+    if (!email?.confirmed) throw new Error(`${username} has no confirmed email address`)
+    const origin = instance?.origin ?? originOf(environment)
+    const { hostname } = new URL(origin)
+    const data = { username }
+    const written = renderMail({ kind: 'test', language: 'en', data, instance: hostname, origin })
+    const messageId = `<${systemRandom.uuid()}@${hostname}>`
+    const message = { messageId, to: email.address, sender: hostname, language: 'en', written } as const
+    const failure = await mailer.send({ ...message, at: new Date(now()) })
+    if (failure)
+      throw new Error(`${host} did not accept the test mail`, { cause: new Error(JSON.stringify(failure.log)) })
+    return `${host} accepted the test mail to ${username}: look into the mailbox`
   })
 }
 

@@ -45,7 +45,8 @@ async function refusalOf(call: Promise<unknown>): Promise<string | null> {
   }
 }
 
-async function* pagesOf({ call }: Invocation, endpoint: string, query: Record<string, string | number>) {
+/** Each page of a list. */
+export async function* pagesOf({ call }: Invocation, endpoint: string, query: Record<string, string | number>) {
   for (let cursor: string | null = ''; cursor !== null;) {
     const page = await call({ endpoint, query: { ...query, ...(cursor && { cursor }) } })
     yield page

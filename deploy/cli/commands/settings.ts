@@ -4,6 +4,7 @@ import { CommandFailure } from '../failure.ts'
 import { formatTime, record, table, type DefineGroup, type Invocation, type Result } from '../invocation.ts'
 
 const names = Object.keys(settingsBody.shape)
+const numeric: readonly string[] = ['denialBlockHours']
 
 /** `settings …`. Contract: 5, settings. */
 export function defineSettingCommands(group: DefineGroup): void {
@@ -14,7 +15,7 @@ export function defineSettingCommands(group: DefineGroup): void {
     return { json: shown, text: record(shown) }
   })
   const values =
-    'true, false or text; null makes registrationOpen follow REGISTRATION_OPEN; ' +
+    'true, false, a number or text; null makes registrationOpen follow REGISTRATION_OPEN; ' +
     'reservedUsernames are separated by spaces, and @common adds those of roles and services'
   define('set <name>', 'Change a setting', async ({ call }, _options, name: string, value: string) => {
     const body = { [requireKnown(name, names)]: readValue(name, value) }
@@ -29,6 +30,7 @@ function requireKnown(name: string, known: readonly string[]): string {
 }
 
 function readValue(name: string, value: string): unknown {
+  if (numeric.includes(name)) return Number(value)
   const known: Record<string, unknown> = { true: true, false: false, null: null }
   if (name === 'reservedUsernames')
     return splitReservations(value).flatMap((word) => (word === '@common' ? commonReservations : [word]))

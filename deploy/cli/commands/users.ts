@@ -66,7 +66,7 @@ export function defineSessionCommands(group: DefineGroup): void {
 }
 
 /** Throws CommandFailure. */
-async function findUser({ call }: Invocation, user: string): Promise<UserReply> {
+export async function findUser({ call }: Pick<Invocation, 'call'>, user: string): Promise<UserReply> {
   return (await call({ endpoint: 'findUser', query: { user } }))['user'] as UserReply
 }
 

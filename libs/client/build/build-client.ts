@@ -93,9 +93,9 @@ export async function buildClient(folder: string): Promise<{ tarball: string; gz
 /** What a module loads only when it needs it, and what is a module of the package too, is that one's file. */
 const laterModules = (modules: readonly Module[]): Plugin => ({
   name: 'later-modules',
-  resolveDynamicImport(specifier, importer) {
-    if (typeof specifier !== 'string') return null
-    const path = resolve(dirname(importer ?? source), specifier)
+  resolveId(specifier, importer, { kind }) {
+    if (kind !== 'dynamic-import' || !importer) return null
+    const path = resolve(dirname(importer), specifier)
     const found = modules.find(({ entry }) => join(source, entry) === path)
     return found ? { id: `./${found.file}`, external: 'absolute' } : null
   },

@@ -81,7 +81,9 @@ const switches = [
   'requireSecondFactorForAdmins',
   ...(['approvalRequired', 'askReason', 'openidEnabled'] as const),
 ] as const
-export const proofsOfWork = ['off', 'registration'] as const
+export const proofOfWork = z
+  .enum(['off', 'registration'], { error: 'proofOfWork must be off or registration' })
+  .meta({ id: 'ProofOfWork' })
 export const settingsReply = namedObject('InstanceSettings', {
   instanceName: z.string(),
   ...instanceProfile.shape,
@@ -90,7 +92,7 @@ export const settingsReply = namedObject('InstanceSettings', {
   reservedUsernames: z.array(z.string()),
   /** How long a denial with `block` lasts for the network. */
   denialBlockHours: z.number().int(),
-  proofOfWork: z.enum(proofsOfWork),
+  proofOfWork,
   /** That a member may make in 30 days. */
   memberInvites: z.int(),
   // Existing clients need these fields. Contract: 5.
@@ -122,7 +124,7 @@ export const settingsBody = z.object({
   ...shapeOf(switches, (name) => z.boolean({ error: `${name} must be true or false` }).optional()),
   reservedUsernames: reservedUsernames.optional(),
   denialBlockHours: z.number(noHours).int(noHours).min(0, noHours).max(limits.denialBlockHoursMax, noHours).optional(),
-  proofOfWork: z.enum(proofsOfWork, { error: `proofOfWork must be ${proofsOfWork.join(' or ')}` }).optional(),
+  proofOfWork: proofOfWork.optional(),
   memberInvites: z.int(noInvites).min(0, noInvites).max(limits.memberInvitesMax, noInvites).optional(),
 })
 

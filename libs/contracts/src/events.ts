@@ -152,7 +152,7 @@ export const inviteReinstated = event('InviteReinstated', 'event.invite.reinstat
 })
 export const inviteDeleted = event('InviteDeleted', 'event.invite.deleted.v1', { ...ofInvite, actor })
 
-/** Its name is no event's: a denied one leaves nothing. Contract: 3, Approval. */
+/** For watching admins alone. It has no name: of a denied one nothing is kept. Contract: 3, Approval. */
 export const registrationChanged = event('RegistrationChanged', 'event.registration.changed.v1', {
   registrationId: snowflake,
   at: timestampMs,
@@ -188,10 +188,4 @@ export const inviteEvents = [
   ...[inviteCreated, inviteRedeemed, inviteChanged, inviteRevoked, inviteReinstated, inviteDeleted],
 ] as const
 
-export const durableEvents = [
-  ...accountEvents,
-  ...inviteEvents,
-  registrationChanged,
-  settingsChanged,
-  peerChanged,
-] as const
+export const durableEvents = [...accountEvents, ...inviteEvents, settingsChanged, peerChanged] as const

@@ -69,10 +69,11 @@ export const pageQuery = z.object({
   limit: z.coerce.number().int().min(1).max(limits.pageSizeMax).default(limits.pageSizeMax),
   cursor: snowflake.optional(),
 })
-export const listInvitesQuery = pageQuery.extend({ status: z.enum(['active', 'archived']).default('active') })
+const listedStatus = z.enum(['active', 'archived']).meta({ id: 'ListedInvites' })
+export const listInvitesQuery = pageQuery.extend({ status: listedStatus.default('active') })
 export const invitesReply = z.object({ invites: z.array(inviteReply), nextCursor: z.string().nullable() })
 /** `left`: how many may be created now. */
 export const ownInvitesReply = invitesReply.extend({ left: z.int() })
-export const oneInviteReply = z.object({ invite: inviteReply })
+export const oneInviteReply = namedObject('OneInvite', { invite: inviteReply })
 export const reinstateReply = z.object({ invite: inviteReply, tokenRotated: z.boolean() })
 export const redemptionsReply = z.object({ redemptions: z.array(redemptionReply), nextCursor: z.string().nullable() })

@@ -6,7 +6,7 @@ import { emailAddress, emailReply, mailLanguages } from './mail.ts'
 import { anyText, newPassword, optionalText, passwordAttempt, text, trimmedText } from './text.ts'
 import { namedObject, shapeOf, snowflake, timestampMs } from './text.ts'
 
-export const userStatus = z.enum(['online', 'offline'])
+export const userStatus = z.enum(['online', 'offline']).meta({ id: 'UserStatus' })
 
 export const replicatedInstance = namedObject('ReplicatedInstance', {
   origin: text('origin').max(300),
@@ -22,7 +22,7 @@ const repliedValues = {
   text: z.string().nullable(),
   picture: z.string().nullable(),
   accentColor: z.string().nullable(),
-  avatarColor: z.enum(avatarColors).nullable(),
+  avatarColor: z.enum(avatarColors).meta({ id: 'AvatarColor' }).nullable(),
   flag: z.boolean(),
 }
 type Replied = ByKind<typeof repliedValues>

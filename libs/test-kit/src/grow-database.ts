@@ -25,6 +25,9 @@ const values: Readonly<Record<string, string>> = {
   'approval_requests.direction': `'inbound'`,
   'channel_overrides.target_type': `'member'`,
   'deletion_orders.state': `case when n % 100 = 0 then 'waiting' else 'done' end`,
+  'registrations.user_id': `case when n % 20 > 0 then n end`,
+  'registrations.username': `case when n % 20 = 0 then 'wants' || n end`,
+  'registrations.denied_at': 'null::timestamptz',
   'spaces.owner_id': '1',
   'invites.max_uses': 'null::int',
   'peers.status': `case when n <= 10 then 'unreachable' else 'active' end`,
@@ -32,7 +35,7 @@ const values: Readonly<Record<string, string>> = {
   'upstream_deletions.given_at': `case when n <= 10 then ${earlier} else ${later} end`,
   'uploads.claimed_at': `case when n % 100 > 0 then ${earlier} end`,
 }
-const due = /^(expires|ends|next_|blocked|previous_secret_until|seen_at)/
+const due = /^(expires|ends|until|next_|blocked|previous_secret_until|seen_at)/
 
 /**
  * Fills each table that grows with rows 1 to `rowsOf`: accounts of both kinds, few of them online, little that is due. The

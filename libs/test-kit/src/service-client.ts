@@ -22,6 +22,8 @@ export type TestRequest = {
   /** Sent as JSON; a FormData or a string goes as it is. */
   body?: unknown
   headers?: Record<string, string>
+  /** Of the client. */
+  address?: string
 }
 
 export type ServiceClient = <Body = Record<string, unknown>>(
@@ -32,7 +34,11 @@ export type ServiceClient = <Body = Record<string, unknown>>(
 
 /** Calls the routes of one service that holds `testCallerKeys` as the gateway would, with a signed caller. */
 export function createServiceClient(service: { name: ServiceName; url: string; clock: Clock }): ServiceClient {
-  return async <Body>(method: string, path: string, { as, rights, body, headers = {} }: TestRequest = {}) => {
+  return async <Body>(
+    method: string,
+    path: string,
+    { as, rights, body, headers = {}, address = '127.0.0.1' }: TestRequest = {},
+  ) => {
     const now = service.clock.now()
     const account =
       as && as !== 'operator'
@@ -45,7 +51,7 @@ export function createServiceClient(service: { name: ServiceName; url: string; c
         : null
     const operator = as === 'operator' ? ({ operator: true } as const) : {}
     const upstream = rights && { upstream: { name: 'chat', rights } }
-    const caller = signTestCaller(service.name, { address: '127.0.0.1', account, ...operator, ...upstream }, now)
+    const caller = signTestCaller(service.name, { address, account, ...operator, ...upstream }, now)
     const isRaw = typeof body === 'string' || body instanceof FormData
     const isJson = body !== undefined && !(body instanceof FormData)
     const response = await fetch(service.url + path, {

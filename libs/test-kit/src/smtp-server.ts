@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { AddressInfo, Server } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { SMTPServer } from 'smtp-server'
 
@@ -18,6 +18,7 @@ export type ReceivedMail = {
   headers: string
   /** Unfolded and as they are written, by their names in lower case. */
   header(name: string): string[]
+  subject: string
   text: string
   html: string
   secure: boolean
@@ -71,7 +72,7 @@ export async function startSmtpServer({ certificate, secure = false, login }: Op
   }
   let server = create()
   const listen = async (port: number) => {
-    const listening = server.listen(port, '127.0.0.1') as Server
+    const listening = server.listen(port, '127.0.0.1')
     await once(listening, 'listening')
     return (listening.address() as AddressInfo).port
   }
@@ -97,7 +98,20 @@ function readMail(raw: string, envelope: Envelope): ReceivedMail {
   const lines = headers.replace(/\r\n[ \t]+/g, ' ').split('\r\n')
   const header = (name: string) =>
     lines.filter((line) => line.toLowerCase().startsWith(`${name}:`)).map((line) => line.slice(name.length + 1).trim())
-  return { ...envelope, raw, headers, header, text: partOf(raw, 'text/plain'), html: partOf(raw, 'text/html') }
+  const subject = decodeWords(header('subject')[0] ?? '')
+  return { ...envelope, raw, headers, header, subject, text: partOf(raw, 'text/plain'), html: partOf(raw, 'text/html') }
+}
+
+const decodeQuoted = (text: string) => {
+  const byte = (_: string, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))
+  return Buffer.from(text.replace(/=([0-9A-F]{2})/g, byte), 'latin1').toString()
+}
+
+/** RFC 2047. A character is never cut between two words. */
+function decodeWords(text: string): string {
+  return text.replace(/\?= +=\?/g, '?==?').replace(/=\?UTF-8\?([QB])\?([^?]*)\?=/g, (_, kind: string, word: string) => {
+    return kind === 'B' ? Buffer.from(word, 'base64').toString() : decodeQuoted(word.replaceAll('_', ' '))
+  })
 }
 
 /** Decoded, with the line breaks of Unix. */
@@ -107,10 +121,7 @@ function partOf(raw: string, type: string): string {
   const decode = () => {
     if (/base64/i.test(head)) return Buffer.from(body, 'base64').toString()
     if (!/quoted-printable/i.test(head)) return body
-    const bytes = body
-      .replace(/=\r\n/g, '')
-      .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)))
-    return Buffer.from(bytes, 'latin1').toString()
+    return decodeQuoted(body.replace(/=\r\n/g, ''))
   }
   return decode().replace(/\r\n/g, '\n')
 }

@@ -21,6 +21,8 @@ export function startRetention({ orm, clock, log, timer, config }: RetentionDeps
     const hourAgo = new Date(now - policy.mailHourMs)
     await remove('mails', 'next_at is null and tried_at < ?', hourAgo)
     await remove('mails', 'expires_at < ?', hourAgo)
+    // Where the instance sends mail no more.
+    await remove('recovery_requests', 'id < ?', firstIdOf(hourAgo.getTime()))
     // Ids tell the time.
     const oldestId = firstIdOf(now - config.auditRetentionDays * dayMs)
     if (config.auditRetentionDays > 0) await remove('audit_log', 'id < ?', oldestId)

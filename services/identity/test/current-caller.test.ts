@@ -5,6 +5,7 @@ import { InstanceSettings, type User } from '@gatehouse/domain'
 import { countLockWaits, eventually, type TestCaller } from '@gatehouse/test-kit'
 import { buildUser, readUser } from './builders.ts'
 import { startTestIdentity, type TestIdentity, type TestResponse } from './harness.ts'
+import { mailTo } from './mail.ts'
 import { testPassword } from './quick-hasher.ts'
 
 const newPassword = 'a better password'
@@ -28,7 +29,7 @@ describe('a caller is judged again when the request is acted upon', () => {
   let identity: TestIdentity
   let admin: User
   before(async () => {
-    identity = await startTestIdentity()
+    identity = await startTestIdentity({ config: { mail: mailTo({ port: 1 }) } })
     admin = await buildUser(identity, { isAdmin: true })
   })
   after(async () => await identity[Symbol.asyncDispose]())

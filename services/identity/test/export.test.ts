@@ -66,11 +66,11 @@ describe('POST /api/users/@me/export', () => {
     await writeFile(join(identity.config.uploadDir, filename), content)
   }
 
-  async function makeInvite(user: User): Promise<Invite> {
+  async function makeInvite(user: User, byMember = false): Promise<Invite> {
     const em = identity.deps.orm.em.fork()
     const id = await nextId(em)
     const given = { id, token: `token-${id}`, name: 'for a friend', createdBy: user.id, createdAt: new Date(1_000) }
-    const invite = em.create(Invite, given as RequiredEntityData<Invite>)
+    const invite = em.create(Invite, { ...given, byMember } as RequiredEntityData<Invite>)
     await em.persist(invite).flush()
     return invite
   }
@@ -124,6 +124,7 @@ describe('POST /api/users/@me/export', () => {
       'second-factor',
       'passkeys',
       'linked-identities',
+      'email',
       'sign-ins',
       'deletion-orders',
       'uploads',
@@ -170,6 +171,13 @@ describe('POST /api/users/@me/export', () => {
     expect(firstOf(ofAdmin, 'invites.json')).to.include({ id: shown.id, token: shown.token })
     expect(firstOf(ofFormer, 'invites.json')).to.include({ id: hidden.id, status: 'active' })
     expect(JSON.stringify(ofFormer)).to.not.include(hidden.token)
+  })
+
+  it('shows the tokens of the invites that one made as a member', async () => {
+    const member = await buildUser(identity)
+    const { id, token } = await makeInvite(member, true)
+
+    expect(firstOf(await readFiles(member), 'invites.json')).to.include({ id, token })
   })
 
   it('wants the password of a local account: missing 400, wrong 403; of a federated one nothing', async () => {

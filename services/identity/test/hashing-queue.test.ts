@@ -6,6 +6,7 @@ import { expect } from 'chai'
 import { turnOn } from './authenticator.ts'
 import { buildUser } from './builders.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
+import { mailTo } from './mail.ts'
 import { buildTicket, linkIdentity } from './provider-builders.ts'
 import { testPassword } from './quick-hasher.ts'
 
@@ -23,7 +24,7 @@ describe('While the hashing queue is full', () => {
   let user: User
   let admin: User
   before(async () => {
-    identity = await startTestIdentity()
+    identity = await startTestIdentity({ config: { mail: mailTo({ port: 1 }) } })
     user = await buildUser(identity)
     admin = await buildUser(identity, { isAdmin: true })
   })

@@ -159,6 +159,20 @@ describe('Sign-in with an identity provider', () => {
     expect((await finish(identity, { ticket: opened, username: freshName() })).status).to.equal(201)
   })
 
+  it('registers without a proof of work, which is asked of who registers with a password', async () => {
+    const { orm } = identity.deps
+    const set = (proofOfWork: 'off' | 'registration') =>
+      orm.em.fork().nativeUpdate(InstanceSettings, { id: 1 }, { proofOfWork })
+    await set('registration')
+    const ticket = await ticketOf(freshSub())
+    const withPassword = { username: freshName(), password: testPassword }
+    const asked = await identity.call('POST', '/api/auth/register', { body: withPassword })
+    const registered = await finish(identity, { ticket, username: freshName() })
+    await set('off')
+
+    expect([asked.body['code'], registered.status]).to.deep.equal(['proof_required', 201])
+  })
+
   it('asks for the second factor, but of a provider that is trusted', async () => {
     const user = await buildUser(identity)
     await answered(link(user, 'ada'))

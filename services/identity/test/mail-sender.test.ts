@@ -1,10 +1,9 @@
-import { Email, Mail, type User } from '@gatehouse/domain'
+import { Email, Mail, RecoveryRequest, type User } from '@gatehouse/domain'
 import { startSmtpServer, type TestSmtpServer } from '@gatehouse/test-kit'
 import { expect } from 'chai'
-import { createAuthority } from '../../../libs/database/test/certificates.ts'
-import { openMailer } from '../src/mail/mailer.ts'
 import { enqueueNotice } from '../src/mail/outbox.ts'
 import { sendDueMails } from '../src/mail/send-mails.ts'
+import { startRetention } from '../src/retention.ts'
 import { buildUser } from './builders.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 import { giveEmail, mailTo, sendMails } from './mail.ts'
@@ -125,8 +124,6 @@ describe('The sender of mail', () => {
     const marked = (await identity.call('GET', `/api/admin/users/${user.id}`, { as: admin })).body['email']
     const self = (await identity.call('GET', '/api/users/@me', { as: user })).body['email']
     const lines = identity.logLines.filter(({ msg }) => String(msg).startsWith('mail '))
-    server.behaviour.refuse = () => [554, '5.7.1 spam']
-    await tell(await buildReader())
     server.behaviour.refuse = () => undefined
     await tell(user)
     await sendMails(identity)
@@ -153,9 +150,7 @@ describe('The sender of mail', () => {
     for (const user of users) await tell(user)
     await server.stop()
     await sendMails(identity)
-    const { count } = (
-      await identity.deps.orm.em.fork().execute('select count(*)::int from mails where attempts > 0')
-    )[0]
+    const count = await identity.deps.orm.em.fork().count(Mail, { attempts: { $gt: 0 } })
     await server.restart()
     identity.clock.advance(minute)
     await sendMails(identity)
@@ -243,43 +238,20 @@ describe('The sender of mail', () => {
     expect(Buffer.from(server.mails[3]!.html).toString()).to.include('👩‍👩‍👧‍👦👩‍👩‍👧‍👦')
   })
 
-  describe('connects', () => {
-    const authority = createAuthority('the authority of the tests')
-    const right = authority.sign({ names: ['localhost', '127.0.0.1'] })
-    const ofOther = authority.sign({ names: ['mail.example'] })
-    const login = { user: 'gate', pass: 'p@ss word' }
-    async function outcome(options: Parameters<typeof startSmtpServer>[0], mail: Parameters<typeof mailTo>[1]) {
-      await using own = await startSmtpServer(options)
-      using mailer = await openMailer(mailTo(own, { host: 'localhost', attemptMs: 8_000, ...mail }))
-      const written = { subject: 'a', text: 'b', html: 'c' }
-      const message = {
-        messageId: '<1@here.example>',
-        to: 'a@mail.example',
-        sender: 'G',
-        language: 'en',
-        written,
-      } as const
-      const failure = await mailer.send({ ...message, at: new Date(0) })
-      return failure ? failure.outcome : own.mails.map(({ secure }) => `sent ${secure ? 'by TLS' : 'in the open'}`)[0]
-    }
-    const { cert: ca } = authority
+  it('keeps nothing of a mail that is over for longer than its limits need', async () => {
+    const user = await buildReader()
+    await tell(user)
+    await sendMails(identity)
+    const em = identity.deps.orm.em.fork()
+    const over = await em.findOneOrFail(Mail, { userId: user.id })
+    const createdAt = new Date(identity.clock.now())
+    await em.insert(RecoveryRequest, { id: '1', asked: { username: 'alice', email: null }, createdAt })
+    await tell(user)
+    identity.clock.advance(hour + 1)
+    await using retention = startRetention({ ...identity.deps, timer: identity.timer })
+    await retention.runNow()
 
-    it('by TLS from the start or by STARTTLS, verified by the given authority and the name, and never without', async () => {
-      expect(await outcome({ certificate: right, secure: true }, { tls: 'start', ca })).to.equal('sent by TLS')
-      expect(await outcome({ certificate: right }, { tls: 'upgrade', ca })).to.equal('sent by TLS')
-      expect(await outcome({ certificate: right }, { tls: 'upgrade' })).to.equal('unreachable')
-      expect(await outcome({ certificate: ofOther }, { tls: 'upgrade', ca })).to.equal('unreachable')
-      expect(await outcome({ certificate: ofOther, secure: true }, { tls: 'start', ca })).to.equal('unreachable')
-      expect(await outcome({}, { tls: 'upgrade', ca })).to.not.match(/^sent/)
-      expect(await outcome({}, { tls: 'none' })).to.equal('sent in the open')
-    })
-
-    it('with a name and a password', async () => {
-      const secured = { tls: 'upgrade', ca } as const
-      expect(await outcome({ certificate: right, login }, { ...secured, auth: login })).to.equal('sent by TLS')
-      expect(await outcome({ certificate: right, login }, { ...secured, auth: { ...login, pass: 'no' } })).to.equal(
-        'failed',
-      )
-    })
+    expect([over.data, over.secret, over.nextAt]).to.deep.equal([{}, null, null])
+    expect([await em.count(Mail, {}), await waiting(), await em.count(RecoveryRequest, {})]).to.deep.equal([1, 1, 0])
   })
 })

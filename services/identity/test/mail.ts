@@ -35,6 +35,6 @@ export async function giveEmail({ deps }: Pick<TestIdentity, 'deps'>, user: User
 
 /** Behind the `#` of the link. */
 export function tokenIn({ text }: ReceivedMail): string {
-  const [, token = ''] = /https:\/\/here\.example\/[a-z-]+#(\S+)/.exec(text) ?? []
+  const [, token = ''] = /https:\/\/here\.example\/[a-z-]+#(?:token=)?(\S+)/.exec(text) ?? []
   return token
 }

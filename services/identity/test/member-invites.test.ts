@@ -1,4 +1,5 @@
-import { AuditEntry, InstanceSettings, Invite, OutboxEvent, type User } from '@gatehouse/domain'
+import type { Invite } from '@gatehouse/domain'
+import { AuditEntry, InstanceSettings, OutboxEvent, type User } from '@gatehouse/domain'
 import { answered } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { buildInvite, buildUser, readInvite, setGates } from './builders.ts'

@@ -44,6 +44,7 @@ describe('GET /api/admin/overview', () => {
     const full = await tell()
 
     expect(alone).to.deep.include({ accounts: { total: 1 }, online: 0, waitingApprovals: 0, peersInTrouble: 0 })
+    expect(alone).to.include({ pendingRegistrations: 0 })
     expect(new Set(Object.values(alone.firstSteps))).to.deep.equal(new Set([false]))
     expect(full).to.deep.include({ accounts: { total: 4 }, online: 1, waitingApprovals: 1, peersInTrouble: 2 })
     expect(full).to.deep.include({ ordersOverdue: 1, publicOrigin: identity.config.publicAddress.origin })

@@ -1,6 +1,6 @@
 import { inviteCreated, inviteRevoked, type InviteReply } from '@gatehouse/contracts'
-import { AuditEntry, InstanceSettings, Invite, User } from '@gatehouse/domain'
-import { eventually, insertUser, type TestCaller, type UserOverrides } from '@gatehouse/test-kit'
+import { AuditEntry, InstanceSettings, Invite, User, nextId } from '@gatehouse/domain'
+import { countLockWaits, eventually, insertUser, type TestCaller, type UserOverrides } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { origin, startInviteHarness, type Answer, type InviteHarness } from './harness.ts'
 
@@ -89,6 +89,21 @@ describe('Invites of members', () => {
     expect((await create(other)).status).to.equal(201)
     invites.clock.advance(30 * day)
     expect((await create(ada)).status).to.equal(201)
+  })
+
+  it('wait for one of the same member that another replica is creating', async () => {
+    await allow(1)
+    const ada = await member()
+    const other = em()
+    await other.begin()
+    await other.execute('select from users where id = ? for no key update', [ada.id])
+    const creating = create(ada)
+    await eventually('the request waits', async () => (await countLockWaits(invites)) > 0)
+    const row = { id: await nextId(other), token: 'of another replica', name: 'a friend', byMember: true }
+    await other.insert(Invite, { ...row, createdBy: ada.id, createdAt: new Date(invites.clock.now()) })
+    await other.commit()
+
+    expect(outcome(await creating)).to.deep.equal([409, 'member_invites_spent'])
   })
 
   it('are one’s own only: others, and those that one made as an admin, are not in the list nor revoked', async () => {

@@ -5,6 +5,7 @@ import {
   inviteRedeemed,
   peerChanged,
   profileChanged,
+  registrationChanged,
   roleChanged,
   settingsChanged,
   userCreated,
@@ -66,7 +67,7 @@ describe('watch', () => {
   }
 
   /** Contract: 6, watch. */
-  it('tells an admin of changes of users, invites, peers and settings, with the id of a user or an invite', async () => {
+  it('tells an admin of changes of users, invites, registrations, peers and settings, with the id of what it is about', async () => {
     const admin = await watch(await buildAdmin())
     const state = buildAccountState({ userId: '77' })
     const invite = { inviteId: '88', name: 'Summer', at }
@@ -75,15 +76,18 @@ describe('watch', () => {
     await bus.publish(profileChanged, { userId: '77', at, state, profileUpdatedAt: at, changed: ['bio'] }, id())
     await bus.publish(inviteCreated, { ...invite, actor: null }, id())
     await bus.publish(inviteRedeemed, { ...invite, userId: '77', usedCount: 1 }, id())
+    const change = { registrationId: '99', at, actor: null, change: 'requested' } as const
+    await bus.publish(registrationChanged, change, id())
     await bus.publish(peerChanged, { at, actor: null, origin: 'https://b.example', status: 'active' }, id())
 
     const changes = [await admin.take('admin_changed')]
-    for (let taken = 1; taken < 5; taken += 1) changes.push(await admin.take('admin_changed'))
+    for (let taken = 1; taken < 6; taken += 1) changes.push(await admin.take('admin_changed'))
     expect(changes.map(({ what, id: changed }) => [what, changed])).to.deep.equal([
       ['users', '77'],
       ['users', '77'],
       ['invites', '88'],
       ['invites', '88'],
+      ['registrations', '99'],
       ['peers', undefined],
     ])
     await changeSettings(admin)

@@ -7,6 +7,9 @@ export function recall(key: string): string | null {
   }
 }
 
+/** Of a registration that waits for approval: registration-receipt.ts. */
+export const receiptKey = 'gatehouse_registration'
+
 export function remember(key: string, value: string): void {
   try {
     localStorage.setItem(key, value)

@@ -1,9 +1,7 @@
-import { remember, recall } from './browser-storage.ts'
+import { recall, receiptKey, remember } from './browser-storage.ts'
 
 /** Of a registration that waits for approval. `provider`: the identity provider that it came from. */
 export type Receipt = { username: string; receipt: string; provider?: string }
-
-export const receiptKey = 'gatehouse_registration'
 
 export const keepReceipt = ({ username, receipt, provider }: Receipt): void =>
   remember(receiptKey, JSON.stringify({ username, receipt, provider }))

@@ -140,13 +140,13 @@ function tagOf({ path }: Endpoint): keyof typeof tags {
 
 function parametersOf(place: 'path' | 'query', { params, query, path }: Endpoint) {
   const given = place === 'path' ? params : query
-  const { properties = {}, required = [] } = given ? toSchema(given, 'input') : {}
+  const { properties = {}, required = [], $defs } = given ? toSchema(given, 'input') : {}
   const names = place === 'path' ? [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name) : Object.keys(properties)
   return names.map((name) => ({
     name,
     in: place,
     required: place === 'path' || required.includes(name),
-    schema: properties[name] ?? { type: 'string' },
+    schema: { ...(properties[name] ?? { type: 'string' }), ...($defs && { $defs }) },
   }))
 }
 

@@ -1,5 +1,6 @@
-import type { proofsOfWork } from '@gatehouse/contracts'
+import type { proofOfWork } from '@gatehouse/contracts'
 import { p, type InferEntity } from '@mikro-orm/core'
+import type { z } from 'zod'
 import { defineTable } from './table.ts'
 
 export const InstanceSettings = defineTable('InstanceSettings', 'instance_settings', {
@@ -26,7 +27,7 @@ export const InstanceSettings = defineTable('InstanceSettings', 'instance_settin
   approvalRequired: p.boolean().default(false),
   askReason: p.boolean().default(false),
   denialBlockHours: p.integer().default(24),
-  proofOfWork: p.text().$type<(typeof proofsOfWork)[number]>().default('off'),
+  proofOfWork: p.text().$type<z.infer<typeof proofOfWork>>().default('off'),
   /** That a member may make in 30 days. */
   memberInvites: p.integer().default(0),
   /** Whether applications log users in with accounts of this instance. Contract: 3, Applications. */

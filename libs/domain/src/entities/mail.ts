@@ -39,9 +39,9 @@ export type MailData = Record<string, string | number | null>
 
 /** A mail that waits, or that was tried within the last hour: limits count it. */
 export const Mail = defineTable('Mail', 'mails', {
-  id: p.bigint('string').primary().defaultRaw('next_snowflake()'),
+  id: p.bigint('string').primary().autoincrement(false).defaultRaw('next_snowflake()'),
   /** Of all attempts; without the domain. */
-  messageId: p.text().defaultRaw('gen_random_uuid()::text'),
+  messageId: p.text().defaultRaw('(gen_random_uuid())::text'),
   /** Null: the account is deleted. */
   userId: p.bigint('string').nullable(),
   kind: p.text(),
@@ -63,7 +63,7 @@ export type Mail = InferEntity<typeof Mail>
 
 /** What somebody typed to get a link. The sender finds out whether there is an account, so that no answer depends on it. */
 export const RecoveryRequest = defineTable('RecoveryRequest', 'recovery_requests', {
-  id: p.bigint('string').primary().defaultRaw('next_snowflake()'),
+  id: p.bigint('string').primary().autoincrement(false).defaultRaw('next_snowflake()'),
   asked: p.json<{ username: string | null; email: string | null }>(),
   createdAt: p.datetime(),
 })

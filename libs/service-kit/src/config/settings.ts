@@ -52,10 +52,12 @@ export type MailConfig = {
   /** Of tests. */
   attemptMs?: number
 }
-type MailSetting = 'SMTP_URL' | 'SMTP_CA' | 'MAIL_FROM' | 'MAIL_HOURLY_LIMIT'
+type GivenMail = Pick<Given<'identity'>, 'SMTP_URL' | 'MAIL_FROM' | 'MAIL_HOURLY_LIMIT'> & {
+  SMTP_CA?: string | undefined
+}
 
 /** Throws ConfigurationError with every fault. Contract: 8, SMTP_URL. */
-export function mailConfig(given: Pick<Given<'identity'>, MailSetting>): { mail?: MailConfig } {
+export function mailConfig(given: GivenMail): { mail?: MailConfig } {
   const { SMTP_URL, SMTP_CA: ca, MAIL_FROM, MAIL_HOURLY_LIMIT: hourlyLimit } = given
   if (!SMTP_URL && !MAIL_FROM) return {}
   const url = URL.canParse(SMTP_URL) ? new URL(SMTP_URL) : undefined

@@ -21,7 +21,6 @@ export const eventNames = [
   'InviteRevoked',
   'InviteReinstated',
   'InviteDeleted',
-  'RegistrationChanged',
   'SettingsChanged',
   'PeerChanged',
 ] as const

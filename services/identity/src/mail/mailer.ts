@@ -22,7 +22,7 @@ export async function openMailer(config: MailConfig) {
   const { host, port, tls, ca, auth, from, attemptMs = policy.mailAttemptMs } = config
   const transport = createTransport({
     ...{ host, port, secure: tls === 'start', requireTLS: tls === 'upgrade', ignoreTLS: tls === 'none' },
-    ...(auth && { auth }),
+    ...(auth && { auth, forceAuth: true }),
     tls: { rejectUnauthorized: true, minVersion: 'TLSv1.2', ...(ca !== undefined && { ca }) },
     ...{ pool: true, maxConnections: policy.mailConnections, maxRequeues: 0, idleTimeout: policy.mailIntervalMs },
     ...{ connectionTimeout: attemptMs / 4, greetingTimeout: attemptMs / 4, socketTimeout: attemptMs / 2 },

@@ -24,7 +24,7 @@ export function renderMail({ kind, language, data, instance, origin, token }: Gi
   const [subject, ...lines] = words[kind]
   const path = kind === 'confirmation' || kind === 'recovery' ? linkPaths[kind] : undefined
   const link = path
-    ? { url: `${origin}${path}#${token}`, label: lines.pop() ?? '' }
+    ? { url: `${origin}${path}${token}`, label: lines.pop() ?? '' }
     : { url: origin, label: words.open[0] }
   // Without a fact its line is left out.
   const told = lines.filter((line) => [...line.matchAll(/\{(\w+)\}/g)].every(([, name = '']) => facts[name]))

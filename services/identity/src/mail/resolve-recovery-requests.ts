@@ -2,11 +2,12 @@ import { emailKeyOf, normalizeUsername, usernameHere } from '@gatehouse/contract
 import { read, transaction } from '@gatehouse/database'
 import { Email, Mail, User } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
+import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
 import { lockUser } from '../queries/load-user.ts'
 import { enqueueLink } from './outbox.ts'
-import type { SenderDeps } from './send-mails.ts'
 
+export type SenderDeps = Pick<Deps, 'orm' | 'clock' | 'random' | 'log' | 'metrics' | 'config' | 'encryptionKey'>
 type Asked = { id: string; username: string | null; email: string | null }
 
 /** One at a time: each locks its accounts, in the order of ids. Any number of replicas may run it. Contract: 3, Mail. */
@@ -22,16 +23,16 @@ export async function resolveRecoveryRequests(deps: SenderDeps): Promise<void> {
   while (await transaction(deps.orm, resolveNext));
 }
 
-async function findAccounts({ config }: SenderDeps, em: EntityManager, asked: Asked): Promise<string[]> {
-  const { username, email } = asked
-  if (email !== null) {
-    const where = { key: emailKeyOf(email), confirmedAt: { $ne: null } }
-    const options = { orderBy: { userId: 'asc' }, limit: policy.recoveriesOfAddress } as const
-    return (await em.find(Email, where, options)).map(({ userId }) => userId)
-  }
-  if (username === null) return []
-  const names = [normalizeUsername(username), usernameHere(username, config.publicAddress.domain)]
-  return (await em.find(User, { username: { $in: names } }, { orderBy: { id: 'asc' } })).map(({ id }) => id)
+/** By both: a name may look like an address. */
+async function findAccounts({ config }: SenderDeps, em: EntityManager, { username, email }: Asked): Promise<string[]> {
+  const where = { key: email === null ? null : emailKeyOf(email), confirmedAt: { $ne: null } }
+  const options = { orderBy: { userId: 'asc' }, limit: policy.recoveriesOfAddress } as const
+  const byEmail = email === null ? [] : await em.find(Email, where, options)
+  const typed = username ?? ''
+  const names = [normalizeUsername(typed), usernameHere(typed, config.publicAddress.domain)]
+  const byName = await em.find(User, { username: { $in: names } })
+  const ids = [...byEmail.map(({ userId }) => userId), ...byName.map(({ id }) => id)]
+  return [...new Set(ids)].toSorted((one, other) => (BigInt(one) < BigInt(other) ? -1 : 1))
 }
 
 /** As an admin's link, but for an hour. One that cannot be sent within the limit is not offered. Contract: 3, recover. */

@@ -10,10 +10,9 @@ import { loadSettings } from '../queries/load-settings.ts'
 import { openMailer, type Failure, type Mailer } from './mailer.ts'
 import { mailContext } from './outbox.ts'
 import { renderMail } from './render.ts'
-import { resolveRecoveryRequests } from './resolve-recovery-requests.ts'
+import { resolveRecoveryRequests, type SenderDeps } from './resolve-recovery-requests.ts'
 import type { MailKind } from './texts.ts'
 
-export type SenderDeps = Pick<Deps, 'orm' | 'clock' | 'random' | 'log' | 'metrics' | 'config' | 'encryptionKey'>
 type SendingDeps = SenderDeps & { mailer: Pick<Mailer, 'send'>; mail: MailConfig }
 
 /** Any number of replicas may run it. Nothing is sent, or loaded for it, without SMTP_URL. Contract: 3, Mail. */
@@ -88,13 +87,17 @@ async function record(em: EntityManager, { mail, failure, now }: { mail: Mail; f
 const hourOf = (now: number) => new Date(now - policy.mailHourMs)
 
 /**
- * With a lease, which a crash of this replica ends. One replica takes at a time, so that the limits are exact. What is beyond the
- * limit of its address waits until there is room.
+ * With a lease, which a crash of this replica ends. One replica takes at a time, so that the limits are exact; others come back
+ * at their next turn. What is beyond the limit of its address waits until there is room.
  */
 async function takeDue(deps: SendingDeps): Promise<{ taken: Mail[]; isMore: boolean }> {
   const now = deps.clock.now()
+  const waiting = await read(deps.orm.em.fork(), 'select from mails where next_at <= ? limit 1', [new Date(now)])
+  if (waiting.length === 0) return { taken: [], isMore: false }
   return await transaction(deps.orm, async (em) => {
-    await read(em, `select pg_advisory_xact_lock(hashtextextended('mail', 0))`)
+    const lock = `select pg_try_advisory_xact_lock(hashtextextended('mail', 0)) as "isMine"`
+    const [{ isMine } = { isMine: false }] = await read<{ isMine: boolean }>(em, lock)
+    if (!isMine) return { taken: [], isMore: false }
     await giveUp(deps, em, now)
     const room = deps.mail.hourlyLimit - (await em.count(Mail, { triedAt: { $gt: hourOf(now) } }))
     const limit = Math.min(room, policy.mailsAtOnce)

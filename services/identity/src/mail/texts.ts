@@ -1,6 +1,6 @@
 import type { MailLanguage } from '@gatehouse/contracts'
 
-/** `{name}`: a fact of the mail. The first line is the subject, the last one that of a link. */
+/** `{name}`: a fact of the mail. The first line is the subject, the last one of `confirmation` and `recovery` that of the link. */
 type Text = readonly [subject: string, ...lines: string[]]
 
 const english = {
@@ -17,42 +17,18 @@ const english = {
     'Choose a new password',
   ],
   password_changed: ['Your password was changed', 'The password of {username} was changed on {at}.'],
-  password_recovered: [
-    'Your password was reset',
-    'A new password was chosen for {username} on {at}, with a password reset link. Everyone was logged out, and passkeys were removed.',
-  ],
-  password_reset: [
-    'An admin reset your password',
-    'An admin gave {username} a temporary password on {at}. Everyone was logged out, and passkeys were removed.',
-  ],
-  second_factor_on: [
-    'Two-factor authentication is on',
-    'Two-factor authentication was turned on for {username} on {at}.',
-  ],
-  second_factor_off: [
-    'Two-factor authentication is off',
-    'Two-factor authentication was turned off for {username} on {at}.',
-  ],
+  password_recovered: ['Your password was reset', 'A new password was chosen for {username} by a link on {at}.'],
+  password_reset: ['An admin reset your password', 'An admin gave {username} a temporary password on {at}.'],
+  second_factor_on: ['Two-factor authentication is on', 'It was turned on for {username} on {at}.'],
+  second_factor_off: ['Two-factor authentication is off', 'It was turned off for {username} on {at}.'],
   passkey_added: ['A passkey was added', 'A passkey was added to {username} on {at}. It can log in.'],
   passkey_removed: ['A passkey was removed', 'A passkey of {username} was removed on {at}.'],
-  identity_linked: [
-    'An account was linked',
-    'An account of the identity provider {provider} was linked to {username} on {at}. It can log in.',
-  ],
-  identity_unlinked: [
-    'An account is no longer linked',
-    'The account of the identity provider {provider} was unlinked from {username} on {at}.',
-  ],
+  identity_linked: ['An account was linked', 'An account at {provider} can log in as {username} since {at}.'],
+  identity_unlinked: ['An account was unlinked', 'An account at {provider} can’t log in as {username} since {at}.'],
   suspended: ['Your account is suspended', 'An admin suspended {username} on {at}.', 'Reason: {reason}'],
   deleted: ['Your account was deleted', 'The account {username} was deleted on {at}. No further mail follows.'],
-  email_changed: [
-    'Your email address was changed',
-    'The account {username} no longer uses this email address since {at}. It got another one.',
-  ],
-  email_removed: [
-    'Your email address was removed',
-    'The account {username} no longer uses this email address since {at}.',
-  ],
+  email_changed: ['Your email address was changed', '{username} got another email address on {at}.'],
+  email_removed: ['Your email address was removed', '{username} has no email address since {at}.'],
   login: [
     'New login',
     '{username} logged in on {at} with a device or from a network that wasn’t used in the last 30 days.',
@@ -75,62 +51,36 @@ const german: Record<keyof typeof english, Text> = {
   recovery: [
     'Setze dein Passwort zurück',
     'Jemand hat ein neues Passwort für das Konto {username} auf {instance} angefordert.',
-    'Der Link gilt eine Stunde lang und nur einmal. Wenn du das nicht warst, ignoriere diese E-Mail: Es ändert sich nichts.',
+    'Der Link gilt eine Stunde und nur einmal. Wenn du das nicht warst, ignoriere diese E-Mail: Es ändert sich nichts.',
     'Neues Passwort wählen',
   ],
   password_changed: ['Dein Passwort wurde geändert', 'Das Passwort von {username} wurde am {at} geändert.'],
-  password_recovered: [
-    'Dein Passwort wurde zurückgesetzt',
-    'Für {username} wurde am {at} über einen Link ein neues Passwort gewählt. Alle Sitzungen sind beendet, Passkeys sind entfernt.',
-  ],
-  password_reset: [
-    'Ein Admin hat dein Passwort zurückgesetzt',
-    'Ein Admin hat {username} am {at} ein vorläufiges Passwort gegeben. Alle Sitzungen sind beendet, Passkeys sind entfernt.',
-  ],
-  second_factor_on: [
-    'Zwei-Faktor-Authentifizierung ist an',
-    'Die Zwei-Faktor-Authentifizierung von {username} wurde am {at} eingeschaltet.',
-  ],
-  second_factor_off: [
-    'Zwei-Faktor-Authentifizierung ist aus',
-    'Die Zwei-Faktor-Authentifizierung von {username} wurde am {at} ausgeschaltet.',
-  ],
-  passkey_added: [
-    'Ein Passkey wurde hinzugefügt',
-    'Zu {username} wurde am {at} ein Passkey hinzugefügt. Mit ihm kann man sich anmelden.',
-  ],
+  password_recovered: ['Dein Passwort wurde zurückgesetzt', '{username} hat seit dem {at} ein neues, über einen Link.'],
+  password_reset: ['Ein Admin hat dein Passwort zurückgesetzt', '{username} hat seit dem {at} ein vorläufiges.'],
+  second_factor_on: ['Zwei-Faktor-Authentifizierung ist an', 'Sie wurde für {username} am {at} eingeschaltet.'],
+  second_factor_off: ['Zwei-Faktor-Authentifizierung ist aus', 'Sie wurde für {username} am {at} ausgeschaltet.'],
+  passkey_added: ['Ein Passkey wurde hinzugefügt', 'Mit ihm kann man sich seit dem {at} als {username} anmelden.'],
   passkey_removed: ['Ein Passkey wurde entfernt', 'Ein Passkey von {username} wurde am {at} entfernt.'],
   identity_linked: [
     'Ein Konto wurde verknüpft',
-    'Mit {username} wurde am {at} ein Konto des Anmeldedienstes {provider} verknüpft. Mit ihm kann man sich anmelden.',
+    'Ein Konto bei {provider} kann sich seit dem {at} als {username} anmelden.',
   ],
   identity_unlinked: [
-    'Ein Konto ist nicht mehr verknüpft',
-    'Das Konto des Anmeldedienstes {provider} ist seit {at} nicht mehr mit {username} verknüpft.',
+    'Ein Konto wurde getrennt',
+    'Das Konto bei {provider} gehört seit dem {at} nicht mehr zu {username}.',
   ],
   suspended: ['Dein Konto ist gesperrt', 'Ein Admin hat {username} am {at} gesperrt.', 'Grund: {reason}'],
-  deleted: [
-    'Dein Konto wurde gelöscht',
-    'Das Konto {username} wurde am {at} gelöscht. Weitere E-Mails bekommst du nicht.',
-  ],
-  email_changed: [
-    'Deine E-Mail-Adresse wurde geändert',
-    'Das Konto {username} verwendet diese E-Mail-Adresse seit {at} nicht mehr. Es hat eine andere bekommen.',
-  ],
-  email_removed: [
-    'Deine E-Mail-Adresse wurde entfernt',
-    'Das Konto {username} verwendet diese E-Mail-Adresse seit {at} nicht mehr.',
-  ],
+  deleted: ['Dein Konto wurde gelöscht', '{username} wurde am {at} gelöscht. Weitere E-Mails bekommst du nicht.'],
+  email_changed: ['Deine E-Mail-Adresse wurde geändert', '{username} hat seit dem {at} eine andere E-Mail-Adresse.'],
+  email_removed: ['Deine E-Mail-Adresse wurde entfernt', '{username} hat seit dem {at} keine E-Mail-Adresse.'],
   login: [
     'Neue Anmeldung',
-    '{username} hat sich am {at} mit einem Gerät oder aus einem Netz angemeldet, das in den letzten 30 Tagen nicht benutzt wurde.',
+    '{username} hat sich am {at} mit einem Gerät oder aus einem Netz angemeldet, das seit 30 Tagen nicht benutzt wurde.',
     'Gerät: {device}',
     'Netz: {network}',
   ],
   test: ['Test-E-Mail', 'E-Mails von {instance} kommen an. Ein Admin hat um diese E-Mail gebeten.'],
-  alarm: [
-    'Wenn du das nicht warst, melde dich an und ändere sofort dein Passwort. Wenn das nicht geht, bitte einen Admin um Hilfe.',
-  ],
+  alarm: ['Wenn du das nicht warst, ändere sofort dein Passwort. Wenn das nicht geht, bitte einen Admin um Hilfe.'],
   reason: ['{instance} schickt diese E-Mail, weil {username} diese Adresse verwendet.'],
   open: ['{instance} öffnen'],
 }
@@ -138,5 +88,5 @@ const german: Record<keyof typeof english, Text> = {
 export const texts: Record<MailLanguage, Record<keyof typeof english, Text>> = { en: english, de: german }
 
 export type MailKind = Exclude<keyof typeof english, 'alarm' | 'reason' | 'open'>
-export const linkPaths = { confirmation: '/confirm-email', recovery: '/recover' } as const
+export const linkPaths = { confirmation: '/confirm-email#token=', recovery: '/recover#' } as const
 export type NoticeKind = Exclude<MailKind, keyof typeof linkPaths | 'test'>

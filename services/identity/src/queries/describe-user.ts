@@ -6,7 +6,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
 import { identityReply } from '../replies/replies.ts'
-import { loadEmailOfUser } from './load-email.ts'
+import { loadEmail } from './load-email.ts'
 import { listAudit } from './list-audit.ts'
 import { listOrders, listPeersOfUser } from './list-orders.ts'
 import { loadUser } from './load-user.ts'
@@ -19,6 +19,7 @@ export async function describeUser(deps: Pick<Deps, 'orm' | 'bus' | 'log' | 'con
   const user = await loadUser(deps.orm.em, userId)
   const em = deps.orm.em.fork()
   const sockets = askSockets(deps, asked)
+  const own = await loadEmail(deps, user)
   const [invitedBy, invited, passkeys, identities, lastSignIn, audit, instances, { orders }] = await Promise.all([
     findInvitation(em, userId),
     listInvited(deps.orm.em.fork(), userId),
@@ -36,7 +37,7 @@ export async function describeUser(deps: Pick<Deps, 'orm' | 'bus' | 'log' | 'con
     ...(await sockets),
     passkeys,
     identities: identities.map(identityReply),
-    ...(await loadEmailOfUser(deps, user)),
+    ...(own && { email: own.email }),
     secondFactor: user.secondFactor,
     lastLoginAt: lastSignIn?.signedInAt.getTime() ?? null,
     audit: audit.entries,

@@ -6,7 +6,7 @@ import type { Deps } from '../deps.ts'
 import type { Held } from '../operations/approval/hold-registration.ts'
 import type { IssueTime } from '../operations/credentials/sign-ins.ts'
 import type { Registered } from '../operations/registration/insert-account.ts'
-import { loadOwnEmail } from '../queries/load-email.ts'
+import { loadEmail } from '../queries/load-email.ts'
 import { isRegistrationOpen, loadSettings, type PlainSettings } from '../queries/load-settings.ts'
 
 /** A change since `issuedAt` revokes the token: the account or one of its sign-ins has that time. */
@@ -34,12 +34,15 @@ export const statusOf = (registered: Registered | Held) =>
 export const outcomeOf = (known: string) => (registered: Registered | Held) =>
   'pending' in registered ? 'pending' : registered.created ? 'created' : known
 
-/** The caller's own account, as a member of this instance. Contract: 2; 3, Mail; 4, Invites of members. */
+/** The caller's own account, as a member of this instance. Contract: 2; 4, Invites of members. */
 export async function selfReply(deps: Pick<Deps, 'orm' | 'config'>, user: PlainUser): Promise<SelfReply> {
-  const isMember = user.homeInstance === null && !user.isDeleted
-  const memberInvites = isMember ? (await loadSettings(deps.orm.em)).memberInvites : 0
-  const email = await loadOwnEmail(deps, user)
-  return { ...sanitizeUser(user, true), ...email, ...(memberInvites > 0 && { memberInvites }) }
+  const { orm } = deps
+  const memberInvites = user.homeInstance === null && !user.isDeleted ? (await loadSettings(orm.em)).memberInvites : 0
+  return {
+    ...sanitizeUser(user, true),
+    ...(memberInvites > 0 && { memberInvites }),
+    ...(await loadEmail(deps, user)),
+  }
 }
 
 /** Contract: 3, Identity providers. */

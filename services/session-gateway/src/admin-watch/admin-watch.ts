@@ -1,5 +1,5 @@
 import type { Bus, Subscription } from '@gatehouse/bus'
-import { durableEvents, type AdminChangedMessage } from '@gatehouse/contracts'
+import { durableEvents, registrationChanged, type AdminChangedMessage } from '@gatehouse/contracts'
 import { delay } from '@gatehouse/runtime'
 import { sendText } from '../connection/send-text.ts'
 import { type SessionSocket, encodeError, encodeMessage, watchRefusals } from '../connection/session-socket.ts'
@@ -80,7 +80,7 @@ export function createAdminWatch(
 }
 
 export async function subscribeAdminChanges(bus: Bus, { notify }: AdminWatch): Promise<Subscription> {
-  return await bus.subscribe(durableEvents, async (event) => {
+  return await bus.subscribe([...durableEvents, registrationChanged], async (event) => {
     if (event.name === 'SettingsChanged') return notify({ what: 'settings' })
     if (event.name === 'PeerChanged') return notify({ what: 'peers' })
     const { payload } = event

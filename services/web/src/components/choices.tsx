@@ -1,3 +1,4 @@
+import '../styles/choices.css'
 import { type ComponentProps, useId } from 'react'
 import { t, type Text } from '../language/language.ts'
 

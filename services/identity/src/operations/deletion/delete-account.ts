@@ -95,9 +95,9 @@ export async function deleteLockedAccount(deps: DeletionDeps, em: EntityManager,
   // The memberships, which are deleted below, tell the audience.
   const audience = await listPresentAudience(em, user.id, deletion.audience)
   if (mode === 'full') await purgeSpaceContent(em, user.id)
+  await enqueueNotice(em, { user, kind: 'deleted', at: deps.clock.now() })
   // Before the name goes from the audit log.
   await revokeMemberInvites(deps, em, { user, actor: actor ?? actorOf(user), requestId })
-  await enqueueNotice(em, { user, kind: 'deleted', at: deps.clock.now() })
   await deleteRelations(em, user.id)
   await leaveDirectMessages(em, user.id, mode)
   await releaseUserFiles(em, user.id)

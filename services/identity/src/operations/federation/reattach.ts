@@ -8,7 +8,7 @@ import {
   verifyAttachProof,
 } from '@gatehouse/contracts'
 import { changeRows } from '@gatehouse/database'
-import { LinkedIdentity, Passkey, User } from '@gatehouse/domain'
+import { Email, LinkedIdentity, Passkey, User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
@@ -84,6 +84,7 @@ async function bindIdentity(deps: ReattachDeps, em: EntityManager, binding: Bind
   await em.nativeDelete(Passkey, { userId: user.id })
   await endTickets(em, user.id)
   await em.nativeDelete(LinkedIdentity, { userId: user.id })
+  await em.nativeDelete(Email, { userId: user.id })
   const stubState = await endStub(deps, em, binding)
   const owner = await em.findOne(User, { username: identity.username }, { fields: ['id'] })
   const isFree = !owner || owner.id === user.id

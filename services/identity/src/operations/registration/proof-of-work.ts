@@ -1,4 +1,3 @@
-import { hkdfSync } from 'node:crypto'
 import { proofPayload, type ProofChallenge } from '@gatehouse/contracts'
 import { read, transaction } from '@gatehouse/database'
 import { refuse } from '@gatehouse/runtime'
@@ -8,18 +7,7 @@ import { policy } from '../../policy.ts'
 import { loadSettings } from '../../queries/load-settings.ts'
 import { useOnce } from '../use-once.ts'
 
-/** Of the challenge, and of the key that solves it. The first pair signs. */
-export type ProofKeys = readonly { hmacSignatureSecret: string; hmacKeySignatureSecret: string }[]
-
 type ProofDeps = Pick<Deps, 'orm' | 'clock' | 'random' | 'proofKeys'>
-
-/** Challenges of previous secrets count until they expire. Contract: 8, ENCRYPTION_SECRET. */
-export function createProofKeys(secret: string, previous: readonly string[] = []): ProofKeys {
-  return [secret, ...previous].map((text) => {
-    const keys = Buffer.from(hkdfSync('sha256', text, '', 'gatehouse proof of work', 64)).toString('hex')
-    return { hmacSignatureSecret: keys.slice(0, 64), hmacKeySignatureSecret: keys.slice(64) }
-  })
-}
 
 /** Loaded when it is first needed: most instances never do. */
 async function loadLibrary() {

@@ -21,6 +21,10 @@ const Registrations = lazy(async () => ({
   default: (await import('./registrations-section.tsx')).RegistrationsSection,
 }))
 
+const Applications = lazy(async () => ({
+  default: (await import('./applications-section.tsx')).ApplicationsSection,
+}))
+
 const sections: ReadonlyArray<readonly [key: string, name: Text, show: (self: User, id?: string) => ReactNode]> = [
   ['overview', 'Overview', () => <OverviewSection />],
   ['users', 'Users', (self, id) => (id ? <UserDetails id={id} self={self} /> : <UsersSection self={self} />)],
@@ -34,6 +38,15 @@ const sections: ReadonlyArray<readonly [key: string, name: Text, show: (self: Us
     ),
   ],
   ['invites', 'Invites', () => <InvitesSection />],
+  [
+    'applications',
+    'Applications',
+    () => (
+      <Suspense fallback={<Skeleton rows={6} />}>
+        <Applications />
+      </Suspense>
+    ),
+  ],
   ['settings', 'Instance', () => <SettingsSection />],
   ['federation', 'Federation', (_, id) => (id ? <OpenOrders /> : <FederationSection />)],
   ['audit', 'Audit log', () => <AuditSection />],

@@ -16,14 +16,16 @@ const numbers = {
   denialBlockHours: {
     label: 'Hours that a network is blocked',
     hint: 'After you deny a registration and block its network. 0 to {max}.',
+    submit: 'Save hours',
     max: limits.denialBlockHoursMax,
   },
   memberInvites: {
     label: 'Invites by members',
     hint: 'How many each member can create in 30 days. 0 to {max}: with 0, only admins invite.',
+    submit: 'Save number of invites',
     max: limits.memberInvitesMax,
   },
-} as const satisfies Partial<Record<keyof InstanceSettings, { label: Text; hint: Text; max: number }>>
+} as const satisfies Partial<Record<keyof InstanceSettings, { label: Text; hint: Text; submit: Text; max: number }>>
 
 /** How an open instance keeps robots out. Contract: 3, Approval, Proof of work; 4, Invites of members. */
 export function JoiningCard({ settings, onSaved }: Props) {
@@ -75,7 +77,7 @@ export function JoiningCard({ settings, onSaved }: Props) {
 }
 
 function NumberForm({ name, settings, onSaved }: Props & { name: keyof typeof numbers }) {
-  const { label, hint, max } = numbers[name]
+  const { label, hint, submit, max } = numbers[name]
   const userId = useStore(useClient().session).user?.id
   const [draft, setDraft] = useDraft(`${name} by ${userId}`)
   const { mutation, patch } = usePatch((saved) => {
@@ -101,7 +103,7 @@ function NumberForm({ name, settings, onSaved }: Props & { name: keyof typeof nu
       />
       {(mutation.error || mutation.waitSeconds > 0) && <MutationError mutation={mutation} />}
       <div className="button-row">
-        <SubmitButton mutation={mutation} variant="outline" text="Save" />
+        <SubmitButton mutation={mutation} variant="outline" text={submit} />
       </div>
     </Form>
   )

@@ -1,5 +1,4 @@
 import type { Client, Endpoints } from '@gatehouse/client'
-import { limits } from '@gatehouse/contracts/constants'
 import { useEffect, useRef, useState } from 'react'
 import { formatNumber } from '../../components/format.ts'
 import { useAppContext, useMutation, useToast, type Work } from '../../hooks.ts'
@@ -12,30 +11,32 @@ export type Outcome = Endpoints['decideRegistrations']['reply']
 
 /** More are told by the count alone: these come first. */
 const readMax = 300
+/** Fewer than the server takes: it decides on each alone. */
+const decidedAtOnce = 25
 /** Contract: 3, Approval. */
 const undoMs = 60_000
 
 /** All that wait, so that they can be sorted here. */
 export async function fetchRegistrations(client: Client, q: string | undefined, signal: AbortSignal) {
   const readPage = (cursor?: string) => client.call('listRegistrations', { query: { q, cursor }, signal })
-  let { registrations, total, nextCursor } = await readPage()
+  const first = await readPage()
+  let { registrations, nextCursor } = first
   while (nextCursor && registrations.length < readMax) {
     const page = await readPage(nextCursor)
     registrations = [...registrations, ...page.registrations]
     nextCursor = page.nextCursor
   }
-  return { registrations, total }
+  return { registrations, total: first.total }
 }
 
-async function decide(client: Client, { ids, ...decision }: Decision, signal: AbortSignal): Promise<Outcome> {
-  const outcome: Outcome = { decided: [], missed: [] }
-  for (let start = 0; start < ids.length; start += limits.decisionsAtOnce) {
-    const body = { ...decision, ids: ids.slice(start, start + limits.decisionsAtOnce) }
+/** In parts, so that no answer takes long. `outcome` has what was done before a part failed. */
+async function decide(client: Client, { ids, ...decision }: Decision, signal: AbortSignal, outcome: Outcome) {
+  for (let start = 0; start < ids.length; start += decidedAtOnce) {
+    const body = { ...decision, ids: ids.slice(start, start + decidedAtOnce) }
     const { decided, missed } = await client.call('decideRegistrations', { body, signal })
     outcome.decided.push(...decided)
     outcome.missed.push(...missed)
   }
-  return outcome
 }
 
 type Denial = { ids: string[]; until: number }
@@ -55,32 +56,47 @@ export function useDecisions(onDecided: () => void) {
     return () => clearTimeout(timer)
   }, [denied])
 
+  const forget = (ids: readonly string[]) =>
+    setDenials((all) =>
+      all
+        .map((one) => ({ ...one, ids: one.ids.filter((id) => !ids.includes(id)) }))
+        .filter((one) => one.ids.length > 0),
+    )
+  const remember = (ids: string[], since = now()) => setDenials((all) => [...all, { ids, until: since + undoMs }])
   const work =
     (body: Decision): Work<Outcome> =>
     async (signal, client) => {
-      const outcome = await decide(client, body, signal).finally(onDecided)
-      const { decided } = outcome
-      setMissed(outcome.missed)
-      if (body.decision === 'deny' && decided.length > 0) {
-        setDenials((all) => [...all, { ids: decided, until: now() + undoMs }])
+      const outcome: Outcome = { decided: [], missed: [] }
+      const { decided, missed: left } = outcome
+      // The minute of the first begins here.
+      const begunAt = now()
+      try {
+        await decide(client, body, signal, outcome)
+      } finally {
+        setMissed(left)
+        forget(body.ids)
+        if (body.decision === 'deny' && decided.length > 0) remember(decided, begunAt)
+        onDecided()
       }
       if (body.decision === 'approve' && decided.length > 0) {
         showToast(t('Approved: {count}', { count: formatNumber(decided.length) }))
       }
       return outcome
     }
-  /** One after the other: keys are faster than answers. */
+  /** One after the other: keys are faster than answers. What is asked for can be taken back at once. */
   const run = (body: Decision): void => {
-    last.current = last.current.then(() => mutation.run(work(body)))
+    if (body.decision === 'deny') remember(body.ids)
+    else forget(body.ids)
+    last.current = last.current.then(async () => {
+      const request = { isSent: false }
+      await mutation.run((...context) => {
+        request.isSent = true
+        return work(body)(...context)
+      })
+      if (!request.isSent) forget(body.ids)
+    })
   }
-  const restore = (ids: string[]): void => {
-    setDenials((all) =>
-      all
-        .map((one) => ({ ...one, ids: one.ids.filter((id) => !ids.includes(id)) }))
-        .filter((one) => one.ids.length > 0),
-    )
-    run({ ids, decision: 'restore' })
-  }
+  const restore = (ids: string[]) => run({ ids, decision: 'restore' })
   return { mutation, denied, missed, forgetMissed: () => setMissed([]), work, run, restore }
 }
 

@@ -21,7 +21,6 @@ export function ApproveDialog({ rows, work, onClose }: Props) {
       title={t('Approve {count} registrations', countOf(rows))}
       text="They can log in immediately. To undo this, suspend or delete the accounts."
       submit={t('Approve')}
-      focus="submit"
       act={work({ ids: idsOf(rows), decision: 'approve' })}
       onClose={onClose}
     >

@@ -1,17 +1,18 @@
-import { type FocusEvent, type KeyboardEvent, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { type KeyboardEvent, useEffect, useState } from 'react'
 import { useAppContext } from '../../hooks.ts'
 import { type Decisions, type Registration, useDecisions } from './registration-decisions.ts'
 import { ApproveDialog, BlockDialog } from './registration-dialogs.tsx'
-import { RegistrationRows, rowFieldOf } from './registration-rows.tsx'
-import * as selections from './registration-selection.ts'
+import { RegistrationRows } from './registration-rows.tsx'
+import { groupRows, type Order } from './registration-selection.ts'
 import { RegistrationToolbar } from './registration-toolbar.tsx'
+import { type Act, useSelection } from './use-registration-selection.ts'
 
-type Props = { rows: readonly Registration[]; order: selections.Order; onDecided: () => void }
+type Props = { rows: readonly Registration[]; order: Order; onDecided: () => void }
 
 /** By keyboard: the keys of a list, Shift for a range, a approves, d denies, b blocks too, z takes a denial back. */
 export function RegistrationQueue({ rows, order, onDecided }: Props) {
   const decisions = useDecisions(onDecided)
-  const groups = selections.groupRows(rows, order)
+  const groups = groupRows(rows, order)
   const waiting = groups.flatMap((group) => group.rows).filter(({ deniedAt }) => deniedAt === null)
   const queue = useSelection(waiting.map(({ id }) => id))
   const [asking, setAsking] = useState<{ Dialog: typeof BlockDialog; rows: Registration[] } | null>(null)
@@ -27,7 +28,7 @@ export function RegistrationQueue({ rows, order, onDecided }: Props) {
   }
   const undo = () => decisions.denied && decisions.restore(decisions.denied.ids)
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
-    if (event.altKey || (event.repeat === true && !event.key.startsWith('Arrow'))) return
+    if (event.altKey || (event.repeat && !event.key.startsWith('Arrow'))) return
     const isHandled =
       event.ctrlKey || event.metaKey
         ? event.key.toLowerCase() === 'a' && queue.selectAll()
@@ -43,7 +44,14 @@ export function RegistrationQueue({ rows, order, onDecided }: Props) {
     return true
   }
   return (
-    <div className="stack" ref={queue.ref} onKeyDown={onKeyDown} onFocus={queue.onFocus} onBlur={queue.onBlur}>
+    <div
+      className="stack"
+      ref={queue.ref}
+      tabIndex={-1}
+      onKeyDown={onKeyDown}
+      onFocus={queue.onFocus}
+      onBlur={queue.onBlur}
+    >
       <RegistrationToolbar {...{ rows, queue, decisions, undo }} onAct={(named) => decide(queue.selected, named)} />
       <RegistrationRows {...{ groups, queue }} decide={decideOne(decisions, decide)} />
       {asking && <asking.Dialog rows={asking.rows} work={decisions.work} onClose={() => setAsking(null)} />}
@@ -51,77 +59,12 @@ export function RegistrationQueue({ rows, order, onDecided }: Props) {
   )
 }
 
-export type Act = 'approve' | 'deny' | 'block'
 const acts: Readonly<Record<string, Act>> = { a: 'approve', d: 'deny', b: 'block' }
 
 const decideOne =
   (decisions: Decisions, decide: (ids: readonly string[], act: Act) => void) =>
   (id: string, decision: 'approve' | 'deny' | 'restore') =>
     decision === 'restore' ? decisions.restore([id]) : decide([id], decision)
-
-export type Queue = ReturnType<typeof useSelection>
-
-/** Which rows are selected, and which has the focus: another admin may take it away. */
-function useSelection(ids: readonly string[]) {
-  const [selection, setSelection] = useState(selections.emptySelection)
-  const ref = useRef<HTMLDivElement>(null)
-  const hasFocus = useRef(false)
-  const lastIndex = useRef(0)
-  const isThere = selection.current !== null && ids.includes(selection.current)
-  const current = isThere ? selection.current : (ids[Math.min(lastIndex.current, ids.length - 1)] ?? null)
-  const selected = ids.filter((id) => selection.ids.has(id))
-
-  const focusRow = (id: string | null) => {
-    if (id !== null) ref.current?.querySelector<HTMLElement>(`#${rowFieldOf(id)}`)?.focus()
-  }
-  useLayoutEffect(() => {
-    lastIndex.current = Math.max(0, current === null ? 0 : ids.indexOf(current))
-    if (hasFocus.current && document.activeElement === document.body) focusRow(current)
-  })
-  const goTo = (to: string, isRange = false) => {
-    setSelection((before) => selections.moveTo(ids, { ...before, current }, to, isRange))
-    focusRow(to)
-  }
-  return {
-    ref,
-    current,
-    selected,
-    /** What a key is about. */
-    chosen: selected.length > 0 ? selected : current === null ? [] : [current],
-    move: (key: string, isRange: boolean): boolean => {
-      const to = hasFocus.current ? selections.findTarget(ids, current, key) : null
-      if (to !== null) goTo(to, isRange)
-      return to !== null
-    },
-    leave: (gone: ReadonlySet<string>) => {
-      const next = current !== null && gone.has(current) ? selections.findNext(ids, current, gone) : current
-      setSelection((before) => ({
-        ids: new Set([...before.ids].filter((id) => !gone.has(id))),
-        current: next,
-        anchor: next,
-      }))
-      if (hasFocus.current) focusRow(next)
-    },
-    select: (id: string, isRange: boolean) =>
-      setSelection((before) => (isRange ? selections.moveTo(ids, before, id, true) : selections.toggle(before, id))),
-    selectAll: () => {
-      setSelection((before) => selections.toggleAll(before, ids))
-      return true
-    },
-    toggleAll: (wanted: readonly string[]) => setSelection((before) => selections.toggleAll(before, wanted)),
-    /** The focus came without a key of the list. */
-    reach: (id: string) =>
-      setSelection((before) => (before.current === id ? before : { ...before, current: id, anchor: id })),
-    clear: () => setSelection((before) => ({ ...before, ids: new Set<string>() })),
-    onFocus: () => (hasFocus.current = true),
-    onBlur: ({ target, currentTarget }: FocusEvent<HTMLElement>) => {
-      // An element that is removed may lose the focus in this event.
-      setTimeout(() => {
-        if (target.isConnected && !currentTarget?.contains(document.activeElement)) hasFocus.current = false
-      })
-    },
-  }
-}
 
 /** Denied rows go a minute later, and no event tells. */
 function useEndOfDenials(rows: readonly Registration[], refetch: () => void): void {

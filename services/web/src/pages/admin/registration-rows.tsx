@@ -4,10 +4,8 @@ import { formatNumber } from '../../components/format.ts'
 import { Badge, RelativeTime } from '../../components/status.tsx'
 import { t } from '../../language/language.ts'
 import type { Registration } from './registration-decisions.ts'
-import type { Queue } from './registration-queue.tsx'
-import type { Group } from './registration-selection.ts'
-
-export const rowFieldOf = (id: string) => `registration-${id}`
+import { type Group, rowFieldOf } from './registration-selection.ts'
+import type { Queue } from './use-registration-selection.ts'
 
 type Decide = (id: string, decision: 'approve' | 'deny' | 'restore') => void
 type Props = { groups: readonly Group<Registration>[]; queue: Queue; decide: Decide }

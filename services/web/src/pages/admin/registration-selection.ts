@@ -1,3 +1,6 @@
+/** The id of the checkbox of a row. */
+export const rowFieldOf = (id: string) => `registration-${id}`
+
 /** `current`: the row with the focus. `anchor`: where a range with Shift begins. */
 export type Selection = { ids: ReadonlySet<string>; current: string | null; anchor: string | null }
 

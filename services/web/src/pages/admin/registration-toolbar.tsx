@@ -5,7 +5,7 @@ import { Notice } from '../../components/status.tsx'
 import { t, translateRefusal } from '../../language/language.ts'
 import { Phrase } from '../../language/phrase.tsx'
 import type { Decisions, Registration } from './registration-decisions.ts'
-import type { Act, Queue } from './registration-queue.tsx'
+import type { Act, Queue } from './use-registration-selection.ts'
 
 type Props = {
   rows: readonly Registration[]

@@ -1,6 +1,7 @@
 import { ApiError, type Endpoints } from '@gatehouse/client'
 import { lazy, Suspense, use, useEffect, useRef, useState } from 'react'
 import { Link, useSearch } from 'wouter'
+import { recall, receiptKey } from '../../browser-storage.ts'
 import { Button } from '../../components/button.tsx'
 import { MutationError, QueryError, SubmitButton } from '../../components/error-message.tsx'
 import { CodeField, Field, findField, Form, PasswordField, useText } from '../../components/field.tsx'
@@ -19,6 +20,9 @@ const DeletionResults = lazy(async () => {
   const { DeletionResults: component } = await import('../../components/deletion-results.tsx')
   return { default: component }
 })
+
+/** Who has registered here, and may wait for an admin. */
+const ReceiptNotice = lazy(async () => ({ default: (await import('./receipt-notice.tsx')).ReceiptNotice }))
 
 /** Called with the login request, so that both are under way at once. */
 export const loadHomePage = () => import('../home/home-page.tsx')
@@ -101,6 +105,11 @@ export function LoginPage() {
       }
     >
       <SessionEndNotice />
+      {recall(receiptKey) && (
+        <Suspense fallback={null}>
+          <ReceiptNotice />
+        </Suspense>
+      )}
       <QueryError query={ways} />
       {passwords === null && ways.loading && <Skeleton rows={3} />}
       {passwords !== null && (

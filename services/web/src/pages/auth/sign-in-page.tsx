@@ -228,7 +228,7 @@ function UsernameStep({ name, mutation, finish, step: { proposal, isInviteNeeded
             hint={t('Paste the whole link, or just the code at the end.')}
           />
         )}
-        {needsApproval && <ReasonField {...reason} isRequired={info?.askReason === true} error={refusalOf('reason')} />}
+        {needsApproval && <ReasonField {...reason} isRequired={info.askReason === true} error={refusalOf('reason')} />}
         <MutationError mutation={isRefusedHere ? { ...mutation, error: null } : mutation} />
         <SubmitButton mutation={mutation} text="Create account" wide />
       </Form>

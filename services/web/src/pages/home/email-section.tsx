@@ -73,7 +73,7 @@ function EmailRow({ email, onOpen }: RowProps) {
       </span>
       <div className="button-row">
         {email && (!email.confirmed || email.bounced) && (
-          <Button size="small" text="Send again" fullText="Send the link again" onClick={() => onOpen('send')} />
+          <Button size="small" text="Send again" onClick={() => onOpen('send')} />
         )}
         {email ? (
           <>

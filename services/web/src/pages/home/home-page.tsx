@@ -108,7 +108,7 @@ function emailStepOf(email: User['email']) {
     return { ...step, title: 'Add an email address', text, link: 'Add' } as const
   }
   const title = email.bounced ? 'Check your email address' : 'Confirm your email address'
-  return { ...step, title, text: describeEmail(email), link: 'Manage' } as const
+  return { ...step, title, text: describeEmail(email), link: 'Go to Settings' } as const
 }
 
 const maxFriendsShown = 50

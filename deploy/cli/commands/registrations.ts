@@ -1,0 +1,57 @@
+import { limits, type RegistrationDecision, type WaitingRegistrationReply } from '@gatehouse/contracts'
+import { CommandFailure } from '../failure.ts'
+import { formatTime, table, type DefineGroup, type Invocation, type Result } from '../invocation.ts'
+import { pagesOf } from './invites.ts'
+
+/** `registrations …`. Contract: 3, Approval. */
+export function defineRegistrationCommands(group: DefineGroup): void {
+  const define = group('registrations', 'Manage registrations that wait for approval')
+  define('list', 'List registrations, oldest first', listRegistrations).option(
+    '--query <text>',
+    'part of name or reason',
+  )
+  define('approve <ids...>', 'Create the accounts', (invocation, _options, ...ids) =>
+    decide(invocation, { ids, decision: 'approve' }),
+  )
+  define('deny <ids...>', 'Deny registrations; for a minute they can be restored', (invocation, options, ...ids) =>
+    decide(invocation, { ids, decision: 'deny', ...options }),
+  )
+    .option('--reason <text>', 'for the audit log')
+    .option('--block', 'block registrations from their networks for denialBlockHours')
+  define('restore <ids...>', 'Take back denials of the last minute', (invocation, _options, ...ids) =>
+    decide(invocation, { ids, decision: 'restore' }),
+  )
+}
+
+async function listRegistrations(invocation: Invocation, { query: q }: { query?: string }): Promise<Result> {
+  const found: WaitingRegistrationReply[] = []
+  for await (const { registrations } of pagesOf(invocation, 'listRegistrations', q ? { q } : {}))
+    found.push(...(registrations as WaitingRegistrationReply[]))
+  const rows = found.map(({ id, username, reason, network, client, provider, createdAt, deniedAt }) => {
+    return [id, username, formatTime(createdAt), network, client, provider, deniedAt && 'denied', reason]
+  })
+  const header = ['id', 'username', 'time (UTC)', 'network', 'client', 'provider', 'state', 'reason']
+  return { json: found, text: table(header, rows) }
+}
+
+type Decision = { ids: string[]; decision: RegistrationDecision; reason?: string; block?: boolean }
+
+const done = { approve: 'approved', deny: 'denied', restore: 'restored' }
+
+/** Each on its own. Throws CommandFailure where nothing came of any. */
+async function decide({ call }: Invocation, { ids, ...decision }: Decision): Promise<Result> {
+  const [decided, missed]: [string[], { id: string; code: string }[]] = [[], []]
+  for (let at = 0; at < ids.length; at += limits.decisionsAtOnce) {
+    const body = { ...decision, ids: ids.slice(at, at + limits.decisionsAtOnce) }
+    const reply = await call({ endpoint: 'decideRegistrations', body })
+    decided.push(...(reply['decided'] as string[]))
+    missed.push(...(reply['missed'] as typeof missed))
+  }
+  const left = missed.map(({ id, code }) => `${id}: ${code}`)
+  if (decided.length === 0) {
+    const isUnknown = missed.every(({ code }) => code === 'registration_unknown')
+    throw new CommandFailure(isUnknown ? 'unknown' : 'refused', left.join('\n'))
+  }
+  const text = [`${decided.length} registrations are ${done[decision.decision]}`, ...left].join('\n')
+  return { json: { decided, missed }, text }
+}

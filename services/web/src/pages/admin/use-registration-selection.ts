@@ -1,0 +1,69 @@
+import { type FocusEvent, useLayoutEffect, useRef, useState } from 'react'
+import * as selections from './registration-selection.ts'
+
+export type Act = 'approve' | 'deny' | 'block'
+export type Queue = ReturnType<typeof useSelection>
+
+/** Which rows are selected, and which has the focus: another admin may take it away. */
+export function useSelection(ids: readonly string[]) {
+  const [selection, setSelection] = useState(selections.emptySelection)
+  const ref = useRef<HTMLDivElement>(null)
+  const hasFocus = useRef(false)
+  const lastIndex = useRef(0)
+  const isThere = selection.current !== null && ids.includes(selection.current)
+  const current = isThere ? selection.current : (ids[Math.min(lastIndex.current, ids.length - 1)] ?? null)
+  const selected = ids.filter((id) => selection.ids.has(id))
+
+  const focusRow = (id: string | null) => {
+    // Without a row that waits, the keys that are left still work.
+    const row = id === null ? null : ref.current?.querySelector<HTMLElement>(`#${selections.rowFieldOf(id)}`)
+    ;(row ?? ref.current)?.focus()
+  }
+  useLayoutEffect(() => {
+    lastIndex.current = Math.max(0, current === null ? 0 : ids.indexOf(current))
+    if (hasFocus.current && document.activeElement === document.body) focusRow(current)
+  })
+  const goTo = (to: string, isRange = false) => {
+    setSelection((before) => selections.moveTo(ids, { ...before, current }, to, isRange))
+    focusRow(to)
+  }
+  return {
+    ref,
+    current,
+    selected,
+    /** What a key is about. */
+    chosen: selected.length > 0 ? selected : current === null ? [] : [current],
+    move: (key: string, isRange: boolean): boolean => {
+      const to = hasFocus.current ? selections.findTarget(ids, current, key) : null
+      if (to !== null) goTo(to, isRange)
+      return to !== null
+    },
+    leave: (gone: ReadonlySet<string>) => {
+      const next = current !== null && gone.has(current) ? selections.findNext(ids, current, gone) : current
+      setSelection((before) => ({
+        ids: new Set([...before.ids].filter((id) => !gone.has(id))),
+        current: next,
+        anchor: next,
+      }))
+      if (hasFocus.current) focusRow(next)
+    },
+    select: (id: string, isRange: boolean) =>
+      setSelection((before) => (isRange ? selections.moveTo(ids, before, id, true) : selections.toggle(before, id))),
+    selectAll: () => {
+      setSelection((before) => selections.toggleAll(before, ids))
+      return true
+    },
+    toggleAll: (wanted: readonly string[]) => setSelection((before) => selections.toggleAll(before, wanted)),
+    /** The focus came without a key of the list. */
+    reach: (id: string) =>
+      setSelection((before) => (before.current === id ? before : { ...before, current: id, anchor: id })),
+    clear: () => setSelection((before) => ({ ...before, ids: new Set<string>() })),
+    onFocus: () => (hasFocus.current = true),
+    onBlur: ({ target, currentTarget }: FocusEvent<HTMLElement>) => {
+      // An element that is removed may lose the focus in this event.
+      setTimeout(() => {
+        if (target.isConnected && !currentTarget.contains(document.activeElement)) hasFocus.current = false
+      })
+    },
+  }
+}
