@@ -34,6 +34,9 @@ describe('examples/applications', function () {
   })
   after(() => opened.disposeAsync())
 
+  const kindsOf = (events: readonly object[]) =>
+    events.map((event) => Object.keys((event as { events: object }).events)[0]?.split('/').at(-1))
+
   it('greets who logs in, forgets who is reset, and prints why', async () => {
     const { alice, reset } = instance
     const browser = openBrowser()
@@ -52,6 +55,25 @@ describe('examples/applications', function () {
     )
     expect(kinds).to.deep.equal(['session-revoked', 'credential-change'])
     expect(told[0]).to.have.deep.property('sub_id', { format: 'iss_sub', iss: instance.origin, sub: alice.id })
+  })
+
+  it('forgets who is deleted, and is told so', async () => {
+    const bob = await instance.register('bob')
+    const browser = openBrowser()
+    expect((await instance.allow(browser, page, bob.token)).text).to.equal('Hello bob')
+    const { body } = await instance.call('GET', '/api/users/@me/applications', { token: bob.token })
+    expect((body['applications'] as { name: string }[]).map(({ name }) => name)).to.deep.equal(['Wiki'])
+    told.length = 0
+
+    await instance.asAdmin('DELETE', `/api/admin/users/${bob.id}`, {})
+
+    await eventually('the page to forget', async () => (await browser.fetchOnce(page)).status === 303)
+    await eventually('the signals', () => told.length === 2)
+    expect(kindsOf(told)).to.deep.equal(['session-revoked', 'account-purged'])
+    const sql = 'select 1 from application_consents where account_id = ?'
+    await eventually('nothing to be left', async () => {
+      return (await instance.deps.orm.em.fork().execute<unknown[]>(sql, [bob.id])).length === 0
+    })
   })
 
   it('takes nothing that another has signed, or that is for another', async () => {

@@ -42,6 +42,7 @@ export async function startOpenidInstance() {
     admin,
     alice,
     call,
+    register,
     asAdmin,
     reset: (id: string) => asAdmin('POST', `/api/admin/users/${id}/reset-password`),
     async buildApplication(given: object) {

@@ -2,8 +2,11 @@ import type { Client } from 'pg'
 
 type Column = { table: string; name: string; type: string; isNullable: boolean }
 
-/** They do not grow with accounts, peers, invites or time. */
-const small = new Set(['instance_settings', 'mikro_orm_migrations', 'session_nodes'])
+/** They do not grow with accounts, peers, invites or time. Applications are at most 200. */
+const small = new Set([
+  ...['instance_settings', 'mikro_orm_migrations', 'session_nodes'],
+  ...['applications', 'application_receivers', 'openid_keys'],
+])
 
 const day = "interval '1 day'"
 const later = `timestamptz '2100-01-01' + n * ${day} / 100`
@@ -21,6 +24,7 @@ const values: Readonly<Record<string, string>> = {
   'users.former_home_user_id': 'null::text',
   'users.profile_updated_at': '1750000000000 + n',
   'account_versions.version': 'n',
+  'application_notices.sent_at': `case when n % 100 > 0 then ${earlier} end`,
   'approval_requests.status': `case when n <= 10 then 'pending' else 'approved' end`,
   'approval_requests.direction': `'inbound'`,
   'channel_overrides.target_type': `'member'`,
