@@ -35,7 +35,11 @@ describe('examples/applications', function () {
   after(() => opened.disposeAsync())
 
   const kindsOf = (events: readonly object[]) =>
-    events.map((event) => Object.keys((event as { events: object }).events)[0]?.split('/').at(-1))
+    events.map((event) =>
+      Object.keys((event as { events: object }).events)[0]
+        ?.split('/')
+        .at(-1),
+    )
 
   it('greets who logs in, forgets who is reset, and prints why', async () => {
     const { alice, reset } = instance

@@ -255,11 +255,14 @@ describe('the command line beside an embedded instance', function () {
   })
 
   it('adds applications, shows each secret once, changes, suspends and deletes them', async () => {
-    const created = ['applications', 'create', 'Wiki', '--redirect-uri', 'https://wiki.example/a']
-    const logout = ['--logout-uri', 'https://wiki.example/logout']
-    const made = await asJson(...created, '--redirect-uri', 'https://wiki.example/b', ...logout)
+    const documented = (command: string) => asJson(...readCommand(command).args)
+    await documented(documentedCommand('gatehouse settings set openidEnabled true'))
+    const created = documentedCommand(
+      'gatehouse applications create Wiki --redirect-uri https://wiki.example/callback --logout-uri https://wiki.example/logout',
+    )
+    const made = await documented(`${created} --redirect-uri https://wiki.example/b`)
     const { id, redirectUris } = made['application'] as { id: string; redirectUris: string[] }
-    expect(redirectUris).to.deep.equal(['https://wiki.example/a', 'https://wiki.example/b'])
+    expect(redirectUris).to.deep.equal(['https://wiki.example/callback', 'https://wiki.example/b'])
     const renewed = await asJson('applications', 'renew-secret', 'Wiki')
     expect(renewed['clientSecret']).to.be.a('string').and.not.equal(made['clientSecret'])
 
@@ -268,9 +271,9 @@ describe('the command line beside an embedded instance', function () {
     expect(changed).to.include({ name: 'Library', skipConsent: true, backchannelLogoutUri: null })
     expect(await asJson('applications', 'verify', 'Library')).to.deep.equal({ success: true })
     expect((await asJson('applications', 'suspend', 'Library'))['suspendedAt']).to.be.a('number')
-    const { output } = await gatehouse(['applications', 'list'])
+    const { output } = await gatehouse(readCommand(documentedCommand('gatehouse applications list')).args)
     expect(output).to.match(
-      new RegExp(`${id} +Library +suspended +https://wiki.example/a https://wiki.example/b +signals: `),
+      new RegExp(`${id} +Library +suspended +https://wiki.example/callback https://wiki.example/b +signals: `),
     )
     expect(output).to.not.include(String(renewed['clientSecret']))
     expect((await asJson('applications', 'unsuspend', 'Library'))['suspendedAt']).to.equal(null)
@@ -280,6 +283,12 @@ describe('the command line beside an embedded instance', function () {
     expect((await gatehouse(['applications', 'delete', id])).code).to.equal(6)
     expect((await gatehouse(['applications', 'delete', id, '--yes'])).code).to.equal(0)
     expect(await asJson('applications', 'list')).to.deep.equal([])
+    const page = await documented(
+      documentedCommand(
+        'npm run --silent gatehouse -- applications create Page --redirect-uri http://127.0.0.1:8090/callback --logout-uri http://127.0.0.1:8090/logout --signals-uri http://127.0.0.1:8091/signals',
+      ),
+    )
+    expect(page['clientSecret']).to.be.a('string')
   })
 
   /** Contract: 3, Approval. */

@@ -7,7 +7,7 @@ import { findByCredentials } from '../applications/secrets.ts'
 import type { Deps } from '../deps.ts'
 import { noticePolicy } from './policy.ts'
 import { signalUris } from './tokens.ts'
-import { tellApplication } from './write-notices.ts'
+import { tellApplication, tryNow } from './write-notices.ts'
 
 const push = 'urn:ietf:rfc:8935'
 const events = Object.values(signalUris).filter((uri) => uri !== signalUris.verification)
@@ -68,7 +68,11 @@ export async function verify(
   { application, eventId, state }: Verification,
 ) {
   const facts = [{ kind: 'verification', at: deps.clock.now(), state }] as const
-  const written = await transaction(deps.orm, (em) => tellApplication(em, application.id, { eventId, facts }))
+  const written = await transaction(deps.orm, async (em) => {
+    const count = await tellApplication(em, application.id, { eventId, facts })
+    if (count > 0) await tryNow(em, application.id, ['signals'])
+    return count
+  })
   deps.notices.notify()
   return written > 0
 }
