@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
-import { eventually, freePort } from '@gatehouse/test-kit'
+import { answered, eventually, freePort } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { createPage } from '../examples/applications/page.ts'
 import { createReceiver } from '../examples/applications/receiver.ts'
@@ -69,7 +69,7 @@ describe('examples/applications', function () {
     expect((body['applications'] as { name: string }[]).map(({ name }) => name)).to.deep.equal(['Wiki'])
     told.length = 0
 
-    await instance.asAdmin('DELETE', `/api/admin/users/${bob.id}`, {})
+    await answered(instance.asAdmin('DELETE', `/api/admin/users/${bob.id}`, {}))
 
     await eventually('the page to forget', async () => (await browser.fetchOnce(page)).status === 303)
     await eventually('the signals', () => told.length === 2)
