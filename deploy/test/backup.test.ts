@@ -217,6 +217,7 @@ describe('backup and restore', function () {
     const [before, after] = [await countRows(source.url), await countRows(target.url)]
     const differing = Object.keys(before).filter((table) => before[table] !== after[table])
     expect(new Set(Object.values(before))).to.include(20)
+    expect([before['linked_identities'], after['linked_identities']]).to.deep.equal([20, 20])
     const left = [...volatileTables].filter((table) => before[table] !== 0 && table !== 'account_versions')
     expect(differing).to.have.members(left)
     expect(await query(target.url, 'select host from replica_hosts')).to.deep.equal([{ host: 'peer.example' }])

@@ -2,9 +2,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eventually, startIdentityProvider, type TestIdentityProvider } from '@gatehouse/test-kit'
+import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import { WebSocket } from 'ws'
+import { ensureWebBuilt } from '../../tools/setup/build-web.js'
 import type { Cluster } from '../cluster/cluster.ts'
+import { query } from './query.ts'
 import { startTestCluster } from './test-cluster.ts'
 
 /** When one of two identities is killed. */
@@ -24,6 +27,7 @@ describe('Logins with identity providers on two replicas, of which one is killed
   let turn = 0
   let restart = Promise.resolve()
   before(async () => {
+    await ensureWebBuilt()
     const accounts = moments.map((_, index) => ({ sub: `ada${index}`, preferred_username: `ada${index}` }))
     for (const id of ['own', 'other']) providers[id] = scope.use(await startIdentityProvider({ accounts }))
     const folder = scope.adopt(await mkdtemp(join(tmpdir(), 'providers-')), (path) => rm(path, { recursive: true }))
@@ -32,7 +36,8 @@ describe('Logins with identity providers on two replicas, of which one is killed
       return { id, name: id, issuer, clientId, clientSecret }
     })
     await writeFile(file, JSON.stringify({ providers: entries }))
-    const environment = { GATEHOUSE_PROVIDERS: file, FEDERATION_ALLOW_PRIVATE: 'loopback' }
+    const trusted = { FEDERATION_ALLOW_PRIVATE: 'loopback', TRUST_PROXY: 'loopback' }
+    const environment = { GATEHOUSE_PROVIDERS: file, ...trusted }
     const replicas = { gateway: 2, identity: 2, 'session-gateway': 2 }
     cluster = scope.use(await startTestCluster({ replicas, environment }))
   })
@@ -41,6 +46,7 @@ describe('Logins with identity providers on two replicas, of which one is killed
   /** The other one answers; the one before has started again. */
   async function killOne(): Promise<void> {
     await restart
+    turn += 1
     const identities = cluster.processes.filter(({ service }) => service === 'identity')
     const one = identities[turn % identities.length]!
     await one.kill()
@@ -51,6 +57,8 @@ describe('Logins with identity providers on two replicas, of which one is killed
     const { token, body, cookie } = given
     turn += 1
     const headers = {
+      // Each of another address, whose limits count for it alone.
+      'x-forwarded-for': `10.2.0.${turn % 256}`,
       ...(body && { 'content-type': 'application/json' }),
       ...(token && { authorization: `Bearer ${token}` }),
       ...(cookie && { cookie }),
@@ -157,6 +165,35 @@ describe('Logins with identity providers on two replicas, of which one is killed
       expect([afterwards.status, afterwards.body['code']]).to.deep.equal([409, 'username_required'])
     })
   }
+
+  it('a browser whose replica is killed while the person is at the provider comes back, and goes on', async () => {
+    await using browser = await launchChromium()
+    const page = await browser.newPage()
+    page.setDefaultTimeout(30_000)
+    const click = (name: string) => page.getByRole('button', { name, exact: true }).click()
+    const identify = async () => {
+      await click('Log in with own')
+      await page.getByLabel('Account').waitFor()
+      await killOne()
+      await page.getByLabel('Account').fill('bea')
+      await click('Continue')
+    }
+    await page.goto(`${cluster.gateways[0]}/login`)
+    await identify()
+    await page.getByLabel('Username').fill('bea')
+    await killOne()
+    await click('Create account')
+    await page.getByRole('heading', { name: 'Connected instances' }).waitFor()
+    await click('Your account')
+    await click('Log out')
+
+    await identify()
+
+    await page.getByRole('heading', { name: 'Connected instances' }).waitFor()
+    const accounts = "select count(*)::int as count from users where username = 'bea'"
+    expect(await query(cluster.postgres.url, accounts)).to.deep.equal([{ count: 1 }])
+    await restart
+  })
 
   it('a logout by the provider ends the session everywhere, also while NATS is away', async () => {
     const sub = 'eve'

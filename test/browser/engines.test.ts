@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { answered, appCode, eventually } from '@gatehouse/test-kit'
+import { answered, appCode, eventually, startIdentityProvider } from '@gatehouse/test-kit'
 import { launchFirefox, launchWebKit } from '@gatehouse/test-kit/engines'
 import { expect } from 'chai'
 import sharp from 'sharp'
@@ -46,7 +46,9 @@ describe('journeys in other engines than Chromium', function () {
   const tokens = new Map<Instance, string>()
 
   before(async () => {
-    ;[home, remote] = await startPair(resources, ['home', 'remote'])
+    const { issuer, clientId, clientSecret } = resources.use(await startIdentityProvider({ accounts: [] }))
+    const providers = [{ id: 'university', name: 'University', issuer, clientId, clientSecret }]
+    ;[home, remote] = await startPair(resources, ['home', 'remote'], providers)
     for (const instance of [home, remote]) {
       const reply = await answered(postJson(instance, '/api/auth/register', admin))
       tokens.set(instance, ((await reply.json()) as { token: string }).token)
@@ -290,6 +292,25 @@ describe('journeys in other engines than Chromium', function () {
 
         await page.see('Your account has been deleted.')
         await page.see('Deleted.', { row: remote.host })
+      })
+
+      it('registers with an identity provider, and logs in with it', async () => {
+        const identify = async () => {
+          await page.click(shown('Log in with {provider}', { provider: 'University' }))
+          await page.fill('Account', `eva of ${name}`)
+          await page.click('Continue')
+        }
+        await page.goTo(`${home.origin}/login`)
+        await identify()
+        await page.fill('Username', `${name.toLowerCase()}_eva`)
+        await page.click('Create account')
+        await page.see('Connected instances')
+        await logOut()
+
+        await identify()
+
+        await page.see('Connected instances')
+        await logOut()
       })
     })
   }

@@ -22,7 +22,8 @@ describe('a trip to an identity provider in the browser', function () {
     const provider = resources.use(await startIdentityProvider({ accounts: [{ sub: 'ada', name: 'Ada L.' }] }))
     const { clientId, clientSecret } = provider
     issuer = provider.issuer
-    const providers = [{ id: 'uni', name: 'Uni', issuer, clientId, clientSecret }]
+    const icon = `data:image/svg+xml;base64,${Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>').toString('base64')}`
+    const providers = [{ id: 'uni', name: 'Uni', issuer, clientId, clientSecret, icon }]
     instance = resources.use(await startInstance('trips', { providers, smtpUrl: 'smtp://127.0.0.1:9' }))
     browser = await launchChromium()
     resources.defer(() => browser.close())
@@ -124,14 +125,18 @@ describe('a trip to an identity provider in the browser', function () {
   it('links an identity with the password, shows it to admins, and removes it', async () => {
     const { token, user } = await registerUser('dora')
     const page = await openPage(token, '/settings/security')
+    const elsewhere = await openPage(token, '/settings/security')
+    await actions.waitForText(elsewhere, 'No identity provider linked yet.')
     await actions.click(page, shown('Link {provider}', uni))
     await answerAtProvider(page, 'ada')
     await actions.fillField(page, 'Your password', password)
     expect(await findFaults(page)).to.deep.equal([])
     await actions.clickInDialog(page, 'Link')
 
-    await actions.waitForText(page, shown('{provider} linked.', uni))
-    await actions.waitForText(page, /^Ada L\. · /)
+    await actions.waitForText(page, 'Identity provider linked.')
+    for (const each of [page, elsewhere]) await actions.waitForText(each, /^Ada L\. · /)
+    await actions.waitForText(elsewhere, 'Identity provider linked.')
+    expect(await page.locator('.provider-icon').count()).to.equal(2)
     const admin = await openPage(adminToken, `/admin/users/${user.id}`)
     await actions.waitForText(admin, /^Ada L\. · /)
     expect(await findFaults(admin)).to.deep.equal([])
@@ -139,7 +144,7 @@ describe('a trip to an identity provider in the browser', function () {
     await actions.click(page, shown('Remove {provider}', uni))
     await actions.fillField(page, 'Your password', password)
     await actions.clickInDialog(page, 'Remove')
-    await actions.waitForText(page, shown('{provider} removed.', uni))
+    await actions.waitForText(page, 'Identity provider removed.')
     await actions.waitForText(page, 'No identity provider linked yet.')
   })
 
@@ -153,7 +158,25 @@ describe('a trip to an identity provider in the browser', function () {
     await answerAtProvider(page, 'fay')
     await actions.clickInDialog(page, 'Link')
 
-    await actions.waitForText(page, shown('{provider} linked.', uni))
+    await actions.waitForText(page, 'Identity provider linked.')
+  })
+
+  it('nothing in the settings speaks of a password that the person has not', async () => {
+    const { token } = await registerUser('gus')
+    const pages = [await openPage(token, '/settings/sessions'), await openWithoutPassword('gil', 'sessions')]
+    const found = pages.map(() => new Set<string>())
+    for (const [index, page] of pages.entries()) {
+      for (const part of ['profile', 'security', 'sessions', 'instances', 'data', 'leave']) {
+        await page.goto(`${instance.origin}/settings/${part}`)
+        await page.locator('main h2').first().waitFor()
+        await page.locator('.skeleton').first().waitFor({ state: 'detached' })
+        const text = await page.locator('main').innerText()
+        for (const [sentence] of text.matchAll(/[^.\n]*your password[^.\n]*/gi)) found[index]?.add(sentence)
+      }
+    }
+
+    expect([...found[0]!]).to.have.length.at.least(4)
+    expect([...found[1]!]).to.deep.equal([])
   })
 
   it('sets the first password', async () => {

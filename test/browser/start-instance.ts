@@ -45,14 +45,15 @@ async function startShared(): Promise<Instance> {
   return instance
 }
 
-/** Starts two instances, each of which resolves the name of the other; they stop with `resources`. */
+/** Starts two instances, each of which resolves the name of the other; they stop with `resources`. `providers`: of the first. */
 export async function startPair(
   resources: AsyncDisposableStack,
   [name, other]: readonly [string, string],
+  providers?: object[],
 ): Promise<[Instance, Instance]> {
   const [port, otherPort] = [await freePort(), await freePort()]
   return [
-    resources.use(await startInstance(name, { port, peers: { [other]: otherPort } })),
+    resources.use(await startInstance(name, { port, peers: { [other]: otherPort }, ...(providers && { providers }) })),
     resources.use(await startInstance(other, { port: otherPort, peers: { [name]: port } })),
   ]
 }

@@ -123,9 +123,9 @@ export function createClient<App extends LiveTypes = AnyLive>(options: ClientOpt
   const remotes = createRemoteList(storage)
   const sessions = createRemoteSessions({ remotes, selfIds, renewals, createLive: liveAt, createRemoteApi: apiAt })
   const connections = createConnections({ homeApi: api, remotes, sessions, session, createRemoteApi: apiAt })
-  const verifyPassword = async (password: string, options?: CallOptions) => {
+  const verifyPassword = async (proof: OwnConfirmation, options?: CallOptions) => {
     const { user } = session.getSnapshot()
-    if (user?.homeInstance === null) await verifyHomePassword(api, password, options)
+    if (user?.homeInstance === null) await verifyHomePassword(api, proof, options)
   }
   const passwordPropagation = createPasswordPropagation({ remotes, createRemoteApi: apiAt, clock, verifyPassword })
 

@@ -91,6 +91,12 @@ export const passkeyAdded = event('PasskeyAdded', 'event.user.passkey-added.v1',
 /** By its person. A reset and a deletion, which remove all, say so themselves. Contract: 3, Passkeys. */
 export const passkeyRemoved = event('PasskeyRemoved', 'event.user.passkey-removed.v1', ofPasskey)
 
+/** By its person. A reset and a deletion, which remove all, say so themselves. Contract: 3, Identity providers. */
+export const identityChanged = event('IdentityChanged', 'event.user.identity-changed.v1', {
+  ...{ userId: snowflake, at: timestampMs, provider: z.string() },
+  change: z.enum(['linked', 'unlinked']),
+})
+
 /** `profile` is all that everybody sees, since earlier events may be gone. 0.2.0 does not say it. Contract: 3, PATCH. */
 export const profileChanged = defineEvent({
   name: 'ProfileChanged',

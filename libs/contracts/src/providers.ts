@@ -3,7 +3,7 @@ import * as limits from './constants/limits.ts'
 import { loopbackHost } from './constants/origins.ts'
 import { isSafeRedirect } from './constants/redirects.ts'
 import { registrationReason } from './registrations.ts'
-import { anyText, namedObject, optionalText, snowflake, text, timestampMs } from './text.ts'
+import { anyText, namedObject, optionalText, shapeOf, snowflake, text, timestampMs } from './text.ts'
 import { anyValue, credentialsReply, loginCode } from './users.ts'
 
 // Contract: 3, Identity providers. Who may sign in with which account of elsewhere (OpenID Connect).
@@ -65,7 +65,10 @@ export const identityProvider = z
 export type IdentityProvider = z.infer<typeof identityProvider>
 
 /** A YAML or JSON file. Ids and issuers are unique: an identity is (issuer, sub). */
-export const providersFile = z.strictObject({ providers: z.array(identityProvider).max(32) })
+export const providersFile = z.strictObject(
+  { providers: z.array(identityProvider).max(32) },
+  { error: ({ code }) => (code === 'invalid_type' ? 'must have a list `providers:`' : undefined) },
+)
 
 export const providersReply = z.object({
   providers: z.array(namedObject('Provider', { id: z.string(), name: z.string(), icon: z.string().optional() })),
@@ -94,12 +97,9 @@ export const providerCallbackErrors = ['cancelled', 'expired', 'provider_error',
 export type ProviderCallbackError = (typeof providerCallbackErrors)[number]
 
 /** What the provider sends. The program judges all of it. */
-export const providerCallbackQuery = z.object({
-  state: z.string().optional().catch(undefined),
-  code: z.string().optional().catch(undefined),
-  error: z.string().optional().catch(undefined),
-  iss: z.string().optional().catch(undefined),
-})
+export const providerCallbackQuery = z.object(
+  shapeOf(['state', 'code', 'error', 'iss'], () => z.string().optional().catch(undefined)),
+)
 
 /** `login`: the first line; `link`: the second, under the bearer. */
 export const finishProviderBody = z.object({

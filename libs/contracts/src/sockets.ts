@@ -92,9 +92,12 @@ export const adminChangedMessage = message('admin_changed', {
 })
 export type AdminChangedMessage = z.infer<typeof adminChangedMessage>
 
-/** To all sockets of the account. Contract: 3, Second factor, Passkeys; 6. */
+/** To all sockets of the account. Contract: 3, Second factor, Passkeys, Identity providers; 6. */
 export const securityNoticeMessage = message('security_notice', {
-  what: z.enum(['second_factor_on', 'second_factor_off', 'second_factor_blocked', 'passkey_added', 'passkey_removed']),
+  what: z.enum([
+    ...['second_factor_on', 'second_factor_off', 'second_factor_blocked', 'passkey_added', 'passkey_removed'],
+    ...['identity_linked', 'identity_unlinked'],
+  ] as const),
   at: timestampMs,
 })
 export type SecurityNoticeMessage = z.infer<typeof securityNoticeMessage>

@@ -209,7 +209,6 @@ export const profileBody = z.object({
 })
 export type ProfileBody = z.infer<typeof profileBody>
 
-export const verifyPasswordBody = z.object({ password: passwordAttempt })
 export const verifyPasswordReply = z.object({ valid: z.boolean() })
 
 /** `ticket`: of purpose `confirm`, in place of a password of one's own. Contract: 3, Identity providers. */

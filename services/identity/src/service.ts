@@ -43,6 +43,7 @@ export { readConfig, type IdentityConfig } from './config.ts'
 const relayedEvents = [
   ...[...events.accountEvents, events.deletedPresence, events.inviteRedeemed, events.settingsChanged],
   ...[events.registrationChanged, events.passkeyAdded, events.passkeyRemoved, events.secondFactorBlocked],
+  events.identityChanged,
 ]
 
 export async function startIdentity(

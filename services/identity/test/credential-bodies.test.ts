@@ -31,7 +31,16 @@ const texts = fc.constantFrom(
   '\0',
 )
 const field = fc.oneof(texts, fc.string({ unit: anyCharacter, maxLength: 100 }), fc.jsonValue({ maxDepth: 2 }))
-const names = ['username', 'password', 'currentPassword', 'newPassword', 'displayName', 'homeInstance', 'homeUserId']
+const names = [
+  'username',
+  'password',
+  'ticket',
+  'currentPassword',
+  'newPassword',
+  'displayName',
+  'homeInstance',
+  'homeUserId',
+]
 const fields = Object.fromEntries([...names, 'avatarColor', 'inviteToken'].map((name) => [name, field]))
 const body = fc.oneof({ weight: 9, arbitrary: fc.record(fields, { requiredKeys: [] }) }, fc.jsonValue({ maxDepth: 2 }))
 

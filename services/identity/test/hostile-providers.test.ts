@@ -184,6 +184,23 @@ describe('A hostile sign-in', () => {
     }
   })
 
+  it('with a time of authentication in milliseconds, or far ahead, confirms nothing', async () => {
+    const [user, sub] = [await buildUser(identity), fresh('sub')]
+    const linking = await open().signIn(own, sub, { purpose: 'link', as: user })
+    await answered(finish(identity, { ticket: linking, password: testPassword }, user))
+    const confirm = async (factor: number) => {
+      const time = Math.floor(identity.clock.now() / 1_000) * factor
+      own.depart.claims = (claims) => ({ ...claims, auth_time: time })
+      const ticket = await open().signIn(own, sub, { purpose: 'confirm', as: user })
+      return refused(await identity.call('POST', '/api/users/@me/passkeys/options', { as: user, body: { ticket } }))
+    }
+
+    const answers = [await confirm(1), await confirm(1_000), await confirm(1e290)]
+
+    const notFresh = [403, 'fresh_sign_in_required']
+    expect(answers).to.deep.equal([[200, null], notFresh, notFresh])
+  })
+
   it('by a user info of another subject tells nothing of it', async () => {
     own.depart.userinfo = () => ({ sub: 'another', preferred_username: 'root', name: 'Root' })
     const { ticket } = await come()
@@ -271,6 +288,9 @@ describe('A hostile sign-in', () => {
         }
         own.depart.keys = set
         expect(await signIn(), String(set)).to.include({ error: 'provider_error' })
+        expect(at.logLines.findLast(({ reason }) => reason)?.['reason']).to.match(
+          /^the provider (has too many|publishes no) keys$|^JWKSNoMatchingKey|^JSON Web Key Set/,
+        )
         delete own.depart.keys
         expect(await signIn(), 'asked once a minute').to.include({ error: 'provider_error' })
         at.clock.advance(minute)
@@ -396,6 +416,53 @@ describe('A hostile sign-in', () => {
       const statuses = (await Promise.all(links.map(async (link) => await link()))).map(({ status }) => status)
 
       expect(statuses.toSorted()).to.deep.equal([200, 409])
+    })
+
+    it('raced by a registration and a link belongs to one account, and the loser is told', async () => {
+      for (const isLinkFirst of [true, false]) {
+        const sub = fresh('sub')
+        const user = await buildUser(identity)
+        const { ticket } = await come(sub)
+        const linking = await open().signIn(own, sub, { purpose: 'link', as: user })
+        const link = () => finish(identity, { ticket: linking, password: testPassword }, user)
+        const register = () => finish(identity, { ticket, username: fresh('rival') })
+
+        const racing = isLinkFirst ? [link(), register()] : [register(), link()]
+        const [linked, registered] = isLinkFirst ? await Promise.all(racing) : (await Promise.all(racing)).reverse()
+
+        const holders = await identity.deps.orm.em.fork().find(LinkedIdentity, { subject: sub })
+        const holder = (registered!.body['user'] as User).id
+        expect(holders.map(({ userId }) => userId)).to.deep.equal([holder])
+        const [expected, code] = holder === user.id ? [[200, 200], undefined] : [[409, 201], 'identity_held']
+        expect([linked!.status, registered!.status]).to.deep.equal(expected)
+        expect(linked!.body['code']).to.equal(code)
+      }
+    })
+
+    it('raced by the removal of its identity logs in before, or opens nothing: no session comes after it', async () => {
+      for (const isRemovalFirst of [true, false]) {
+        const sub = fresh('sub')
+        const user = await buildUser(identity)
+        const linking = await open().signIn(own, sub, { purpose: 'link', as: user })
+        const { body } = await answered(finish(identity, { ticket: linking, password: testPassword }, user))
+        const { id } = body['identity'] as { id: string }
+        const { ticket } = await come(sub)
+        const remove = () =>
+          identity.call('DELETE', `/api/users/@me/identities/${id}`, { as: user, body: { password: testPassword } })
+        const logIn = () => finish(identity, { ticket })
+
+        const racing = isRemovalFirst ? [remove(), logIn()] : [logIn(), remove()]
+        const [removed, loggedIn] = isRemovalFirst ? await Promise.all(racing) : (await Promise.all(racing)).reverse()
+
+        expect(removed!.status).to.equal(200)
+        expect(refused(loggedIn!)).to.be.deep.oneOf([
+          [200, null],
+          [401, 'ticket_invalid'],
+          [409, 'username_required'],
+        ])
+        const { ticket: later } = await come(sub)
+        expect(refused(await finish(identity, { ticket: later }))).to.deep.equal([409, 'username_required'])
+      }
     })
   })
 

@@ -1,8 +1,9 @@
+import { identityChanged } from '@gatehouse/contracts'
 import { AuditEntry, InstanceSettings, LinkedIdentity, ProviderTicket, SignIn, User } from '@gatehouse/domain'
 import { answered, type TestIdentityProvider, type TestResponse } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { turnOn } from './authenticator.ts'
-import { buildInvite, buildUser, readInvite, setGates } from './builders.ts'
+import { buildInvite, buildUser, collectEvents, readInvite, setGates } from './builders.ts'
 import type { TestIdentity } from './harness.ts'
 import { finish, openBrowser, startTestProvider, startWithProviders } from './provider-sign-ins.ts'
 import { testPassword } from './quick-hasher.ts'
@@ -250,8 +251,12 @@ describe('Sign-in with an identity provider', () => {
       ])
       expect(refused(await finish(identity, { ticket, password: testPassword }))).to.deep.equal([401, 'ticket_invalid'])
 
+      await using events = await collectEvents(identity, [identityChanged])
       const { body } = await answered(finish(identity, { ticket, password: testPassword }, user), 200)
 
+      const at = identity.clock.now()
+      const told = { userId: user.id, at, provider: 'own', change: 'linked' }
+      expect((await events.ofUser(user.id, 1)).map(({ payload }) => payload)).to.deep.equal([told])
       expect(body['identity']).to.include({ provider: 'own', lastUsedAt: null, linkedAt: identity.clock.now() })
       expect(await identitiesOf(user)).to.deep.equal([body['identity']])
       expect(refused(await finish(identity, { ticket, password: testPassword }, user))).to.deep.equal([
@@ -338,8 +343,11 @@ describe('Sign-in with an identity provider', () => {
         'linked_identity_unknown',
       ])
 
+      await using events = await collectEvents(identity, [identityChanged])
       await answered(unlink(user, id, { password: testPassword }))
 
+      const [event] = await events.ofUser(user.id, 1)
+      expect(event?.payload).to.include({ userId: user.id, provider: 'own', change: 'unlinked' })
       expect(await identitiesOf(user)).to.deep.equal([])
       const sub = freshSub()
       const passwordless = await registered(sub)

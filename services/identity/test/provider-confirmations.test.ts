@@ -106,6 +106,26 @@ describe('A ticket in place of the own password', () => {
     expect(answerOf(await endSessions(user, ticket))).to.deep.equal(refused)
   })
 
+  /** Contract: 3, verify-password. */
+  it('is judged by verify-password, which uses none up', async () => {
+    const { user, linked } = await buildPasswordless(identity)
+    const verify = (body: object) => identity.call('POST', `${self}/verify-password`, { as: user, body })
+    const ticket = await buildTicket(identity, linked)
+    const stale = await buildTicket(identity, linked, { authTime: new Date(identity.clock.now() - 5 * minute - 1) })
+    const ofLogin = await buildTicket(identity, linked, { purpose: 'login' })
+
+    const twice = [await verify({ ticket }), await verify({ ticket, password: 'any' })]
+
+    expect(twice.map(({ body }) => body)).to.deep.equal(Array(2).fill({ valid: true }))
+    expect(answerOf(await verify({ ticket: stale }))).to.deep.equal(notFresh)
+    for (const wrong of ['unknown', ofLogin, 7])
+      expect(answerOf(await verify({ ticket: wrong }))).to.deep.equal(refused)
+    expect(answerOf(await verify({ ticket: null }))).to.deep.equal([400, 'password_required'])
+    expect((await verify({ password: testPassword })).body).to.deep.equal({ valid: false })
+    expect((await endSessions(user, ticket)).status).to.equal(200)
+    expect(answerOf(await endSessions(user, ticket))[0]).to.be.oneOf([401, 403])
+  })
+
   it('is not used up by an act that fails', async () => {
     const { user, linked } = await buildPasswordless(identity)
     const ticket = await buildTicket(identity, linked)

@@ -1,17 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { passkeyAdded, passkeyRemoved, secondFactorBlocked, secondFactorChanged } from '@gatehouse/contracts'
+import { identityChanged, passkeyAdded, passkeyRemoved, secondFactorBlocked } from '@gatehouse/contracts'
+import { secondFactorChanged } from '@gatehouse/contracts'
 import { buildAccountState } from '@gatehouse/test-kit'
 import { signIn } from './client.ts'
 import { buildUser, openCluster, type Cluster } from './harness.ts'
 
-/** Contract: 3, Second factor; 3, Passkeys. */
+/** Contract: 3, Second factor; 3, Passkeys; 3, Identity providers. */
 describe('a security notice', () => {
   let cluster: Cluster
   before(async () => void (cluster = await openCluster()))
   after(() => cluster[Symbol.asyncDispose]())
 
-  it('tells every socket of the account, on every node, what happened to its second factor and its passkeys, and nobody else', async () => {
+  it('tells every socket of the account, on every node, what happened to its second factor, passkeys and identities, and nobody else', async () => {
     const [first, second] = [await cluster.startNode(), await cluster.startNode()]
     const bus = await cluster.openBus()
     const [user, bystander] = [await buildUser(cluster), await buildUser(cluster)]
@@ -33,11 +34,16 @@ describe('a security notice', () => {
       await bus.publish(secondFactorChanged, { ...changed, change }, { id: randomUUID() })
     for (const event of [passkeyAdded, passkeyRemoved])
       await bus.publish(event, { userId, at, passkeyId: '1', name: 'phone' }, { id: randomUUID() })
+    for (const change of ['linked', 'unlinked'] as const)
+      await bus.publish(identityChanged, { userId, at, provider: 'own', change }, { id: randomUUID() })
 
     for (const socket of own) {
       const what = async () => (await socket.take('security_notice'))['what']
-      const told = [await what(), await what(), await what(), await what()]
-      expect(told).to.deep.equal(['second_factor_on', 'second_factor_off', 'passkey_added', 'passkey_removed'])
+      const told = [await what(), await what(), await what(), await what(), await what(), await what()]
+      expect(told).to.deep.equal([
+        ...['second_factor_on', 'second_factor_off', 'passkey_added', 'passkey_removed'],
+        ...['identity_linked', 'identity_unlinked'],
+      ])
     }
     await other.synchronize()
     expect(other.messages.filter(({ type }) => type === 'security_notice')).to.deep.equal([])

@@ -127,6 +127,24 @@ describe('Client session behaviour: deletion propagation', () => {
     expect(wrongPassword).to.include({ status: 403, message: 'Incorrect password' })
     expect(network.sent.filter(({ method }) => method === 'DELETE')).to.have.length(0)
   })
+
+  it('deletes nothing on any instance when the ticket in place of the password is refused', async () => {
+    const { client, network } = await buildDeletableClient()
+    const { username } = credentials
+    const code = 'ticket_refused'
+    network.answer(verify, { status: 403, body: { error: 'used', statusCode: 403, code } })
+    const refused = await client.deleteAccount({ username, ticket: 't1' }).catch((error: unknown) => error)
+    const before = network.sent.filter(({ method }) => method === 'DELETE')
+    network.answer(verify, { body: { valid: true } })
+
+    const outcome = await client.deleteAccount({ username, ticket: 't2' })
+
+    expect(refused).to.include({ status: 403, code })
+    expect(before).to.deep.equal([])
+    expect(network.sentTo(verify).map(({ json }) => (json as { ticket: string }).ticket)).to.deep.equal(['t1', 't2'])
+    expect(network.sentTo(deletionAt(home))[0]?.json).to.deep.equal({ username, ticket: 't2' })
+    expect(outcome.deleted).to.equal(true)
+  })
 })
 
 describe('federation identity deletion', () => {

@@ -1,6 +1,6 @@
 import type { Api, CallOptions } from '../api/api.ts'
 import { listOwnedSpaces } from '../api/errors.ts'
-import type { Deletion, IdentityDeletion, IdentityDeletions } from '../api/records.ts'
+import type { Deletion, IdentityDeletion, IdentityDeletions, OwnConfirmation } from '../api/records.ts'
 import type { Connections } from './connections.ts'
 
 export type AccountDeletion =
@@ -10,13 +10,13 @@ const notConnected = 'not_connected'
 
 /**
  * Deletes remote identities first, then the account whatever the results. `not_connected`: nothing was deleted there. A
- * wrong password throws before any deletion. A ticket counts once: nothing can try it before. Spec: Client session behaviour, deletion propagation.
+ * wrong password, or ticket, throws before any deletion. Spec: Client session behaviour, deletion propagation.
  */
 export async function deleteAccount(
   deps: {
     api: Pick<Api, 'call'>
     connections: Connections
-    verifyPassword: (password: string, options?: CallOptions) => Promise<void>
+    verifyPassword: (proof: OwnConfirmation, options?: CallOptions) => Promise<void>
   },
   deletion: Deletion,
   options?: CallOptions,
@@ -34,8 +34,7 @@ export async function deleteAccount(
     }
   }
   const listed = connections.getSnapshot()
-  const isTried = !deletion.ticket && listed.some(({ token }) => token !== null)
-  if (isTried) await verifyPassword(deletion.password ?? '', options)
+  if (listed.some(({ token }) => token !== null)) await verifyPassword(deletion, options)
   const deletions = listed.map(async ({ origin, username }) => [origin, await deleteOn(origin, username)] as const)
   const remotes: IdentityDeletions = Object.fromEntries(await Promise.all(deletions))
   const isOrdered = (result: IdentityDeletion) =>

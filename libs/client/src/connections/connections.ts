@@ -1,6 +1,6 @@
 import type { Api, CallOptions } from '../api/api.ts'
 import { ApiError } from '../api/errors.ts'
-import type { ReplicatedInstance, User } from '../api/records.ts'
+import type { OwnConfirmation, ReplicatedInstance, User } from '../api/records.ts'
 import type { Session } from '../session/session.ts'
 import { anySignal } from '../wait.ts'
 import { newRemote, originOfAddress, type RemoteInstance, type StoredRemote } from './remotes.ts'
@@ -57,7 +57,7 @@ export function createConnections(deps: SignInDeps & { session: Pick<Session, 'g
       const cancelled = anySignal(ended, options.signal)
       const home = homeApiOf(user)
       // Without a password the one that the home issues is enough.
-      if (home && user.hasPassword !== false) await verifyHomePassword(home, password, { signal: cancelled })
+      if (home && user.hasPassword !== false) await verifyHomePassword(home, { password }, { signal: cancelled })
       const isNew = !find(origin)
       if (isNew) remotes.put(newRemote(origin, identityOf(user).username))
       const given = { password, remotePassword: options.remotePassword, isListed: !isNew }
@@ -132,12 +132,12 @@ function withoutOrigins(instances: readonly ReplicatedInstance[], origins: reado
   return instances.filter(({ origin }) => !origins.includes(originOfAddress(origin, { allowHttp: true }) ?? origin))
 }
 
-/** Throws a 403 for a wrong password. */
+/** Throws a 403 for a wrong password, or ticket. */
 export async function verifyHomePassword(
   api: Pick<Api, 'call'>,
-  password: string,
+  body: OwnConfirmation,
   options?: CallOptions,
 ): Promise<void> {
-  const { valid } = await api.call('verifyPassword', { body: { password }, ...options })
+  const { valid } = await api.call('verifyPassword', { body, ...options })
   if (!valid) throw new ApiError(403, 'Incorrect password', { code: 'password_incorrect' })
 }

@@ -1,5 +1,6 @@
 import type { CallOptions } from '../api/api.ts'
 import { ApiError } from '../api/errors.ts'
+import type { OwnConfirmation } from '../api/records.ts'
 import type { ClientClock } from '../platform.ts'
 import { wait } from '../wait.ts'
 import type { CreateRemoteApi } from './remote-sessions.ts'
@@ -21,7 +22,7 @@ export function createPasswordPropagation(deps: {
   createRemoteApi: CreateRemoteApi
   clock: ClientClock
   /** Throws a 403 for a wrong password. */
-  verifyPassword: (password: string, options?: CallOptions) => Promise<void>
+  verifyPassword: (proof: OwnConfirmation, options?: CallOptions) => Promise<void>
 }) {
   const { remotes, clock } = deps
   const loops = new Map<string, RetryLoop>()
@@ -77,7 +78,7 @@ export function createPasswordPropagation(deps: {
     resend: async (origin: string, password: string, options: CallOptions = {}): Promise<void> => {
       const remote = remotes.find(origin)
       if (!remote?.token) throw new ApiError(400, 'Connect to this instance first.')
-      await deps.verifyPassword(password, options)
+      await deps.verifyPassword({ password }, options)
       await send(remote, password, options)
     },
     cancelAll: (): void => {

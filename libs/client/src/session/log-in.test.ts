@@ -34,6 +34,7 @@ describe('A login with a second factor', () => {
       ['second_factor_blocked', true],
       ['passkey_added', true],
       ['passkey_removed', true],
+      ['identity_linked', true],
       ['second_factor_off', false],
     ] as const) {
       sockets.last().serverSends({ type: 'security_notice', what, at: 1 })

@@ -95,8 +95,8 @@ export const accountDeclarations = {
   }),
   getUser: endpoint('Another user', ok(users.userReply), { refusals: ['user_unknown'] }),
   verifyPassword: endpoint('Verify the own password', ok(users.verifyPasswordReply), {
-    body: users.verifyPasswordBody,
-    refusals: ['password_required', 'hashing_busy'],
+    body: users.ownPasswordBody,
+    refusals: ['password_required', 'hashing_busy', ...ofTicket],
   }),
   changePassword: endpoint('Change the own password; every earlier token is revoked', ok(users.tokenReply), {
     body: users.changePasswordBody,

@@ -1,5 +1,5 @@
 import { OutboundFailure, type Outbound } from '@gatehouse/outbound'
-import { refuse, type Clock } from '@gatehouse/runtime'
+import { abortable, refuse, type Clock } from '@gatehouse/runtime'
 import { explain, type FileWatch, type Provider } from '@gatehouse/service-kit'
 import type { JWTVerifyGetKey } from 'jose'
 import type { Configuration, CustomFetch, ServerMetadata } from 'openid-client'
@@ -19,8 +19,7 @@ export function createProviders(
   file: Pick<FileWatch<readonly Provider[]>, 'current'>,
 ) {
   /** The file makes new objects when it is read again. */
-  const known = new WeakMap<Provider, { metadata: Ask<ServerMetadata>; keys: Ask<KeySet> }>()
-  const checked = new WeakMap<Provider, { at: number; fault: Promise<string[]> }>()
+  const known = new WeakMap<Provider, { metadata: Ask<ServerMetadata>; keys: Ask<KeySet>; faults: Ask<string[]> }>()
   const guarded = guardedFetch(outbound)
 
   function knowledgeOf(provider: Provider) {
@@ -28,28 +27,17 @@ export function createProviders(
     if (before) return before
     const metadata = remember(clock, () => readMetadata(provider, guarded))
     const keys = remember(clock, async () => await readKeys(await metadata(), guarded))
-    known.set(provider, { metadata, keys })
-    return { metadata, keys }
+    const faults = remember(clock, async () => await findFaults(provider, guarded))
+    known.set(provider, { metadata, keys, faults })
+    return { metadata, keys, faults }
   }
   /** Throws why the provider cannot be used. */
   const discover = async (provider: Provider): Promise<ServerMetadata> => await knowledgeOf(provider).metadata()
-  /** Asks again, at most once a minute: what was read before does not tell. */
-  function findFault(provider: Provider): Promise<string[]> {
-    const before = checked.get(provider)
-    if (before && clock.now() - before.at < policy.providerRetryMs) return before.fault
-    const asking = readMetadata(provider, guarded)
-    const fault = asking.then(
-      () => [],
-      (error: unknown) => [`${provider.id}: ${explain(error)}`],
-    )
-    checked.set(provider, { at: clock.now(), fault })
-    return fault
-  }
   return {
     list: () => file.current,
-    /** Throws which providers cannot be used now, and why. Contract: 8, Readiness. */
+    /** Asks again, at most once a minute. Throws which providers cannot be used now, and why. Contract: 8, Readiness. */
     check: async (): Promise<void> => {
-      const faults = await Promise.all(file.current.map(findFault))
+      const faults = await Promise.all(file.current.map((provider) => knowledgeOf(provider).faults({ isStale: true })))
       if (faults.flat().length > 0) throw new Error(faults.flat().join('; '))
     },
     /** Throws provider_unknown. */
@@ -61,27 +49,22 @@ export function createProviders(
     discover,
     /** For one sign-in: all that it asks ends with `signal`. Throws as `discover`. */
     connect: async (provider: Provider, signal: AbortSignal): Promise<Configuration> =>
-      await configure(provider, await within(discover(provider), signal), guardedFetch(outbound, signal)),
+      await configure(provider, await abortable(discover(provider), signal), guardedFetch(outbound, signal)),
     /** For jose: asks again for an unknown key. Throws provider_unavailable where the keys cannot be had. */
     keys: (provider: Provider): JWTVerifyGetKey => {
       const { keys } = knowledgeOf(provider)
-      const read = async (isStale: boolean): Promise<KeySet> => {
-        return await keys({ isStale }).catch((cause: unknown) => {
+      const find = async (isStale: boolean, ...given: Parameters<KeySet>) => {
+        const set = await keys({ isStale }).catch((cause: unknown) => {
           throw unavailable(cause)
         })
+        return await set(...given)
       }
-      return async (header, token) => {
-        const { errors } = await loadJose()
-        try {
-          return await (
-            await read(false)
-          )(header, token)
-        } catch (error) {
-          if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
-          return await (
-            await read(true)
-          )(header, token)
-        }
+      return async (...given) => {
+        const { JWKSNoMatchingKey } = (await loadJose()).errors
+        return await find(false, ...given).catch(async (error: unknown) => {
+          if (!(error instanceof JWKSNoMatchingKey)) throw error
+          return await find(true, ...given)
+        })
       }
     },
   }
@@ -93,28 +76,15 @@ type Ask<T> = (given?: { isStale?: boolean }) => Promise<T>
 export const unavailable = (cause: unknown) =>
   refuse.provider_unavailable({ cause, headers: { 'Retry-After': String(policy.providerRetryMs / 1_000) } })
 
-/** Gives up with the reason of the signal. */
-export async function within<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: ended, reject } = Promise.withResolvers<never>()
-  const end = () => reject(signal.reason as Error)
-  if (signal.aborted) end()
-  signal.addEventListener('abort', end)
-  try {
-    return await Promise.race([work, ended])
-  } finally {
-    signal.removeEventListener('abort', end)
-  }
-}
-
 const withoutBody: readonly number[] = [204, 205, 304]
 
 /** `fetch` over the guarded connections: no redirect, 10 s, 1 MB. Contract: 7, Outbound requests. */
 function guardedFetch(outbound: Outbound, signal?: AbortSignal): CustomFetch {
   return async (url, { method, headers, body }) => {
-    const text = body === undefined || body === null ? undefined : requestText(body)
     const answer = await outbound.request({
       ...{ method, url, headers },
-      ...(text !== undefined && { body: text }),
+      // Texts and forms alone.
+      ...(body && { body: String(body as string | URLSearchParams) }),
       ...(signal && { signal }),
       ...{ timeoutMs: policy.providerTimeoutMs, maxBytes: policy.providerAnswerBytes },
     })
@@ -123,49 +93,43 @@ function guardedFetch(outbound: Outbound, signal?: AbortSignal): CustomFetch {
   }
 }
 
-function requestText(body: unknown): string {
-  if (typeof body === 'string') return body
-  if (body instanceof URLSearchParams) return body.toString()
-  throw new TypeError('the body must be a text')
-}
-
-/** Issuers on a loopback address: the guarded connections decide how far http reaches. */
-async function loadAllowHttp() {
-  // eslint-disable-next-line @typescript-eslint/no-deprecated -- is marked so that nobody overlooks it
-  return (await loadClient()).allowInsecureRequests
-}
-
 const isHttp = (url: string): boolean => url.startsWith('http:')
 
-/** The issuer to the letter, and an address for browsers that runs no code of theirs. */
-async function readMetadata(provider: Provider, guarded: CustomFetch): Promise<ServerMetadata> {
-  const { discovery, customFetch } = await loadClient()
-  const allowHttp = await loadAllowHttp()
-  const { issuer, clientId } = provider
-  const options = { [customFetch]: guarded, execute: isHttp(issuer) ? [allowHttp] : [] }
-  const metadata = (await discovery(new URL(issuer), clientId, undefined, undefined, options)).serverMetadata()
+async function readJson(url: string, guarded: CustomFetch): Promise<unknown> {
+  const headers = { accept: 'application/json' }
+  const answer = await guarded(url, { method: 'GET', headers, body: undefined, redirect: 'manual' })
+  if (answer.status !== 200) throw new Error(`${url} was answered with ${answer.status}`)
+  return await answer.json()
+}
+
+/** The issuer to the letter, and an address for browsers that runs no code of theirs. OpenID Connect Discovery 1.0, 4. */
+async function readMetadata({ issuer }: Provider, guarded: CustomFetch): Promise<ServerMetadata> {
+  const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
+  const metadata = Object(await readJson(url, guarded)) as ServerMetadata
   if (metadata.issuer !== issuer) throw new Error(`the provider calls itself ${JSON.stringify(metadata.issuer)}`)
-  const { authorization_endpoint: page = '', token_endpoint: token = '', jwks_uri: keys = '' } = metadata
-  for (const [name, url] of Object.entries({ authorization_endpoint: page, token_endpoint: token, jwks_uri: keys })) {
-    const isAllowed = URL.canParse(url) && (url.startsWith('https:') || (isHttp(issuer) && isHttp(url)))
+  for (const name of ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const) {
+    const address = metadata[name] ?? ''
+    const isAllowed = URL.canParse(address) && (address.startsWith('https:') || (isHttp(issuer) && isHttp(address)))
     if (!isAllowed) throw new Error(`the provider has no usable ${name}`)
   }
   return metadata
 }
 
+async function findFaults(provider: Provider, guarded: CustomFetch): Promise<string[]> {
+  try {
+    await readKeys(await readMetadata(provider, guarded), guarded)
+    return []
+  } catch (error) {
+    return [`${provider.id}: ${explain(error)}`]
+  }
+}
+
 async function readKeys({ jwks_uri: url = '' }: ServerMetadata, guarded: CustomFetch): Promise<KeySet> {
   const { createLocalJWKSet } = await loadJose()
-  const request = {
-    method: 'GET',
-    headers: { accept: 'application/json' },
-    body: undefined,
-    redirect: 'manual',
-  } as const
-  const answer = await guarded(url, request)
-  if (answer.status !== 200) throw new Error(`the keys of the provider were answered with ${answer.status}`)
-  const set = (await answer.json()) as { keys?: unknown[] }
-  if ((set.keys?.length ?? 0) > policy.providerKeysMax) throw new Error('the provider has too many keys')
-  return createLocalJWKSet(set as Parameters<typeof createLocalJWKSet>[0])
+  const { keys = [] } = Object(await readJson(url, guarded)) as Partial<Parameters<typeof createLocalJWKSet>[0]>
+  if (keys.length === 0) throw new Error('the provider publishes no keys')
+  if (keys.length > policy.providerKeysMax) throw new Error('the provider has too many keys')
+  return createLocalJWKSet({ keys })
 }
 
 async function configure(provider: Provider, metadata: ServerMetadata, fetch: CustomFetch): Promise<Configuration> {
@@ -177,7 +141,9 @@ async function configure(provider: Provider, metadata: ServerMetadata, fetch: Cu
   const authentication = isBasic ? client.ClientSecretBasic(clientSecret) : client.ClientSecretPost(clientSecret)
   const configuration = new client.Configuration(metadata, clientId, undefined, authentication)
   configuration[client.customFetch] = fetch
-  if (isHttp(issuer)) (await loadAllowHttp())(configuration)
+  // The guarded connections decide how far http reaches.
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- is marked so that nobody overlooks it
+  if (isHttp(issuer)) client.allowInsecureRequests(configuration)
   return configuration
 }
 

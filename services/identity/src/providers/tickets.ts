@@ -40,20 +40,24 @@ export const identityOf = ({ provider, issuer, subject, claims }: ProviderTicket
   ...{ provider, issuer, subject, name: claims.name },
 })
 
-/**
- * Uses up a sign-in that stands for the account's password. Call it in the transaction of what it confirms, under the
- * account's lock. Throws ticket_refused, fresh_sign_in_required. Contract: 3, Identity providers.
- */
-export async function takeConfirmation(
+type Confirmation = { user: User; ticket: unknown }
+
+/** A sign-in that stands for the account's password. It stays. Throws ticket_refused, fresh_sign_in_required. Contract: 3, Identity providers. */
+export async function requireConfirmation(
   deps: Pick<TicketDeps, 'databaseTime'>,
   em: EntityManager,
-  { user, ticket: given }: { user: User; ticket: unknown },
-): Promise<void> {
+  { user, ticket: given }: Confirmation,
+): Promise<ProviderTicket> {
   const ticket = await findTicket(deps, em, { ticket: given, purpose: 'confirm' })
   if (ticket?.userId !== user.id) throw refuse.ticket_refused()
   const { issuer, subject, authTime } = ticket
   const isLinked = (await em.count(LinkedIdentity, { issuer, subject, userId: user.id })) > 0
   const earliest = (await deps.databaseTime(em)) - policy.freshSignInMs
   if (!isLinked || !authTime || authTime.getTime() < earliest) throw refuse.fresh_sign_in_required()
-  if (!(await useTicket(em, ticket))) throw refuse.ticket_refused()
+  return ticket
+}
+
+/** Uses it up too: call it in the transaction of what it confirms, under the account's lock. Throws as `requireConfirmation`. */
+export async function takeConfirmation(...given: Parameters<typeof requireConfirmation>): Promise<void> {
+  if (!(await useTicket(given[1], await requireConfirmation(...given)))) throw refuse.ticket_refused()
 }

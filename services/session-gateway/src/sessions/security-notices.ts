@@ -1,13 +1,21 @@
 import type { Subscription } from '@gatehouse/bus'
-import { passkeyAdded, passkeyRemoved, secondFactorBlocked, secondFactorChanged } from '@gatehouse/contracts'
+import { identityChanged, passkeyAdded, passkeyRemoved, secondFactorBlocked } from '@gatehouse/contracts'
+import { secondFactorChanged } from '@gatehouse/contracts'
 import type { SecurityNoticeMessage } from '@gatehouse/contracts'
 import { sendText } from '../connection/send-text.ts'
 import { encodeMessage } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
 import type { SessionRegistry } from './session-registry.ts'
 
-const told = [secondFactorChanged, secondFactorBlocked, passkeyAdded, passkeyRemoved] as const
-const whatOfFactor = { on: 'second_factor_on', off: 'second_factor_off', due: undefined, optional: undefined } as const
+const told = [secondFactorChanged, secondFactorBlocked, passkeyAdded, passkeyRemoved, identityChanged] as const
+const whatOfChange = {
+  on: 'second_factor_on',
+  off: 'second_factor_off',
+  due: undefined,
+  optional: undefined,
+  linked: 'identity_linked',
+  unlinked: 'identity_unlinked',
+} as const
 const whatOf = {
   SecondFactorBlocked: 'second_factor_blocked',
   PasskeyAdded: 'passkey_added',
@@ -16,10 +24,11 @@ const whatOf = {
 
 type NoticeDeps = Pick<OperationContext, 'bus' | 'sessionMetrics'> & { sessions: Pick<SessionRegistry, 'find'> }
 
-/** Tells all sockets of an account what opens it, or no longer does. Contract: 3, Second factor, Passkeys. */
+/** Tells all sockets of an account what opens it, or no longer does. Contract: 3, Second factor, Passkeys, Identity providers. */
 export async function subscribeSecurityNotices(deps: NoticeDeps): Promise<Subscription> {
   return await deps.bus.subscribe(told, async ({ name, payload }) => {
-    const what = name === 'SecondFactorChanged' ? whatOfFactor[payload.change] : whatOf[name]
+    const isChange = name === 'SecondFactorChanged' || name === 'IdentityChanged'
+    const what = isChange ? whatOfChange[payload.change] : whatOf[name]
     if (!what) return
     const message = encodeMessage({ type: 'security_notice', what, at: payload.at } satisfies SecurityNoticeMessage)
     for (const socket of deps.sessions.find(payload.userId)?.sockets ?? []) {

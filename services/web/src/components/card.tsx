@@ -24,7 +24,7 @@ export function Card({ title, text, values, action, highlighted = false, childre
   )
 }
 
-type ActionRowProps = { title: string; text: string; className?: string; children: ReactNode }
+type ActionRowProps = { title: ReactNode; text: string; className?: string; children: ReactNode }
 
 export function ActionRow({ title, text, className = '', children }: ActionRowProps) {
   return (

@@ -68,7 +68,7 @@ export function PageFrame({ user, title, children }: { user: User | null; title:
         </div>
       </header>
       <main ref={main} id="main" className="page__main" tabIndex={-1}>
-        {user && <SecurityNotices userId={user.id} />}
+        {user && <SecurityNotices user={user} />}
         {children}
       </main>
       <footer className="footer">
@@ -108,7 +108,7 @@ function AccountMenu({ user }: { user: User }) {
         {t('Your profile')}
       </Link>
       <Link href="/settings/security" className="menu__item" onClick={close}>
-        {t('Password and security')}
+        {user.hasPassword === false ? t('Security') : t('Password and security')}
       </Link>
       <MenuItem text="Log out" onClick={logOut} />
     </Menu>
@@ -121,10 +121,12 @@ const changes: Record<Exclude<SecurityNotice['what'], 'second_factor_blocked'>, 
   second_factor_off: 'Two-factor authentication is off.',
   passkey_added: 'Passkey added.',
   passkey_removed: 'Passkey removed.',
+  identity_linked: 'Identity provider linked.',
+  identity_unlinked: 'Identity provider removed.',
 }
 
-/** Contract: 3, Second factor, Passkeys. */
-function SecurityNotices({ userId }: { userId: string }) {
+/** Contract: 3, Second factor, Passkeys, Identity providers. */
+function SecurityNotices({ user: { id: userId, hasPassword } }: { user: User }) {
   const { live } = useClient()
   const showToast = useToast()
   const [blocked, setBlocked] = use(BlockedCodesContext)
@@ -142,7 +144,11 @@ function SecurityNotices({ userId }: { userId: string }) {
       {blocked?.userId === userId && (
         <Notice
           tone="warning"
-          text="Someone entered your password and then ten wrong authentication codes ({date}). If this wasn’t you, change your password now."
+          text={
+            hasPassword === false
+              ? 'Someone logged in as you at your identity provider and then entered ten wrong authentication codes ({date}). If this wasn’t you, secure your account there now.'
+              : 'Someone entered your password and then ten wrong authentication codes ({date}). If this wasn’t you, change your password now.'
+          }
           values={{ date: formatDateTime(blocked.at) }}
         />
       )}

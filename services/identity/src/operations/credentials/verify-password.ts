@@ -4,7 +4,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../../deps.ts'
 import { loadCaller } from '../../queries/load-user.ts'
 import { changeSelf, type OwnAct } from '../change-account.ts'
-import { takeConfirmation } from '../../providers/tickets.ts'
+import { requireConfirmation, takeConfirmation } from '../../providers/tickets.ts'
 import { comparedHash } from './log-in.ts'
 
 /** A ticket of a sign-in at a provider stands in place of the password. */
@@ -30,7 +30,7 @@ export async function verifyOwnPassword(
   { password, ticket, address, missing = 'password_required', wrong = 'password_incorrect' }: Attempt,
 ): Promise<Confirm> {
   if (!user.isLocal()) return async () => undefined
-  if (ticket !== undefined && ticket !== null) {
+  if (isGiven(ticket)) {
     return async (now, em) => await takeConfirmation(deps, em, { user: now, ticket })
   }
   if (typeof password !== 'string' || password === '') throw refuse[missing]()
@@ -39,6 +39,8 @@ export async function verifyOwnPassword(
     if (now.passwordHash !== user.passwordHash) throw refuse[wrong]()
   }
 }
+
+const isGiven = (ticket: unknown) => ticket !== undefined && ticket !== null
 
 /** By the own password, or by a ticket. */
 export type Confirmed = OwnAct & Given
@@ -59,10 +61,17 @@ export async function changeConfirmed<T>(
   })
 }
 
-/** Compares with the local hash only. A token that is revoked meanwhile learns nothing. Contract: 3, verify-password. */
-export async function verifyPassword(deps: Pick<Deps, 'orm' | 'hasher'>, given: Confirmed & { password: string }) {
-  const { caller, password, address } = given
+/**
+ * Compares with the local hash only, and uses no ticket up. A token that is revoked meanwhile learns nothing. Throws
+ * password_required, hashing_busy, ticket_refused, fresh_sign_in_required. Contract: 3, verify-password.
+ */
+export async function verifyPassword(deps: ConfirmDeps, { caller, password, ticket, address }: Confirmed) {
   const user = await loadCaller(deps, caller)
+  if (isGiven(ticket)) {
+    await requireConfirmation(deps, deps.orm.em.fork(), { user, ticket })
+    return { valid: true }
+  }
+  if (typeof password !== 'string') throw refuse.password_required()
   const valid = await deps.hasher.verify(password, comparedHash(user), address)
   await loadCaller(deps, caller)
   return { valid }

@@ -11,6 +11,7 @@ import { lockUser } from '../../queries/load-user.ts'
 import { actorOf, enterAct } from '../change-account.ts'
 import { endLockedSessions } from '../credentials/end-sessions.ts'
 import { useOnce } from '../use-once.ts'
+import { algorithms } from './take-callback.ts'
 
 type LogoutDeps = OperationContext & Pick<Deps, 'providers'>
 type Logout = { provider: Provider; logoutToken: unknown; requestId: string }
@@ -55,12 +56,6 @@ const logoutClaims = z.object({
 type LogoutClaims = z.infer<typeof logoutClaims>
 
 const types: readonly unknown[] = [undefined, 'jwt', 'logout+jwt', 'application/logout+jwt']
-
-/** By keys that only the provider has. */
-const algorithms = [
-  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
-  ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
-]
 
 async function verifyLogoutToken({ clock, providers }: LogoutDeps, provider: Provider, token: unknown) {
   const { errors, jwtVerify } = await import('jose')

@@ -1,6 +1,8 @@
-import { limits } from '@gatehouse/contracts'
-import { LinkedIdentity, type ActingCaller } from '@gatehouse/domain'
+import { enqueue } from '@gatehouse/bus'
+import { identityChanged, limits } from '@gatehouse/contracts'
+import { LinkedIdentity, type ActingCaller, type User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
+import type { EntityManager } from '@mikro-orm/postgresql'
 import { enqueueNotice } from '../../mail/outbox.ts'
 import { findTicket, identityOf, useTicket } from '../../providers/tickets.ts'
 import { identityReply } from '../../replies/replies.ts'
@@ -43,11 +45,11 @@ export async function linkIdentity(deps: FinishDeps, { ticket: given, confirm, .
       at: new Date(at),
       lastUsedAt: null,
     })
-    enterAct(em, { action: 'user.identity-linked', user, at, detail: { provider } })
-    await enqueueNotice(em, { user, kind: 'identity_linked', at, data: { provider } })
+    await announce(deps, em, { user, at, provider, change: 'linked', requestId: act.requestId })
     return identity
   })
   const identity = await refuseViolation(linking, identityConstraint, refuse.identity_held)
+  deps.afterCommit.publishEvents()
   return { success: true as const, identity: identityReply(identity) }
 }
 
@@ -62,7 +64,16 @@ export async function unlinkIdentity(deps: FinishDeps, { id, ...given }: Unlink)
     await requireWayIn(deps, em, user)
     const at = await deps.databaseTime(em)
     const { provider } = identity
-    enterAct(em, { action: 'user.identity-unlinked', user, at, detail: { provider } })
-    await enqueueNotice(em, { user, kind: 'identity_unlinked', at, data: { provider } })
+    await announce(deps, em, { user, at, provider, change: 'unlinked', requestId: given.requestId })
   })
+  deps.afterCommit.publishEvents()
+}
+
+type Change = { user: User; at: number; provider: string; change: 'linked' | 'unlinked'; requestId: string | undefined }
+
+async function announce({ random }: FinishDeps, em: EntityManager, { user, at, requestId, ...changed }: Change) {
+  const { provider, change } = changed
+  enterAct(em, { action: `user.identity-${change}`, user, at, detail: { provider } })
+  await enqueueNotice(em, { user, kind: `identity_${change}`, at, data: { provider } })
+  await enqueue(em, identityChanged, { userId: user.id, at, ...changed }, { id: random.uuid(), requestId })
 }

@@ -1,11 +1,11 @@
 import type { ProviderCallbackError } from '@gatehouse/contracts'
-import { read } from '@gatehouse/database'
-import { LinkedIdentity, type ProviderFlow } from '@gatehouse/domain'
-import type { Provider } from '@gatehouse/service-kit'
+import { LinkedIdentity, ProviderFlow } from '@gatehouse/domain'
+import { abortable, isRefusal } from '@gatehouse/runtime'
+import { explain, type Provider } from '@gatehouse/service-kit'
 import type { Configuration, IDToken } from 'openid-client'
 import { policy } from '../../policy.ts'
 import { isSubject, readClaims } from '../../providers/claims.ts'
-import { isUnreachable, loadClient, within } from '../../providers/providers.ts'
+import { isUnreachable, loadClient } from '../../providers/providers.ts'
 import { hashSecret } from '../../hashing/hash-secret.ts'
 import { issueTicket } from '../../providers/tickets.ts'
 import { callbackUrl, type SignInDeps } from './start-sign-in.ts'
@@ -32,13 +32,7 @@ export async function takeCallback(deps: SignInDeps, callback: Callback): Promis
     const signedIn = await readSignIn(deps, { provider, flow, query, state })
     const em = deps.orm.em.fork()
     const { issuer, purpose, userId } = flow
-    const ticket = await issueTicket(deps, em, {
-      ...signedIn,
-      provider: provider.id,
-      issuer,
-      purpose,
-      userId: userId ?? null,
-    })
+    const ticket = await issueTicket(deps, em, { ...signedIn, provider: provider.id, issuer, purpose, userId })
     return { ticket, flow, state }
   } catch (error) {
     const outcome = outcomeOf(error)
@@ -47,25 +41,20 @@ export async function takeCallback(deps: SignInDeps, callback: Callback): Promis
   }
 }
 
-type FlowColumns = Pick<
-  ProviderFlow,
-  'provider' | 'issuer' | 'purpose' | 'userId' | 'nonce' | 'codeVerifier' | 'redirect'
->
-
 /** Nothing but the browser that began uses a state up. */
 async function takeFlow(deps: SignInDeps, { provider, cookie }: Callback, state: string) {
   if (cookie === undefined) return undefined
   const em = deps.orm.em.fork()
-  const sql = `delete from provider_flows where state_hash = ? and cookie_hash = ? and provider = ? and expires_at > ?
-    returning provider, issuer, purpose, user_id::text as "userId", nonce, code_verifier as "codeVerifier", redirect`
-  const now = new Date(await deps.databaseTime(em))
-  const [flow] = await read<FlowColumns>(em, sql, [hashSecret(state), hashSecret(cookie), provider, now])
-  return flow as ProviderFlow | undefined
+  const stateHash = hashSecret(state)
+  const expiresAt = { $gt: new Date(await deps.databaseTime(em)) }
+  const flow = await em.findOne(ProviderFlow, { stateHash, cookieHash: hashSecret(cookie), provider, expiresAt })
+  return flow && (await em.nativeDelete(ProviderFlow, { stateHash })) === 1 ? flow : undefined
 }
 
 type Returned = { provider: Provider; flow: ProviderFlow; query: URLSearchParams; state: string }
 
 class Faulty extends Error {}
+class Unusable extends Faulty {}
 
 /** Throws what the libraries throw, and Faulty. */
 async function readSignIn(deps: SignInDeps, { provider, flow, query, state }: Returned) {
@@ -82,14 +71,18 @@ async function readSignIn(deps: SignInDeps, { provider, flow, query, state }: Re
   const claims = tokens.claims()
   if (!claims || !isSubject(claims.sub)) throw new Faulty('no usable subject')
   if ((claims.azp ?? provider.clientId) !== provider.clientId) throw new Faulty('for another client')
-  await within(verifySignature(deps, provider, tokens.id_token ?? ''), signal)
+  await abortable(verifySignature(deps, provider, tokens.id_token ?? ''), signal)
   const isNew = flow.purpose !== 'confirm' && !(await isKnown(deps, provider, claims.sub))
   const told = isNew ? await readFurtherClaims({ configuration, claims, accessToken: tokens.access_token }) : claims
-  const authTime = typeof claims.auth_time === 'number' ? new Date(claims.auth_time * 1_000) : null
-  return { subject: claims.sub, claims: readClaims(told, provider.usernameClaim), authTime }
+  const authTime = (claims.auth_time ?? NaN) * 1_000
+  // Some providers count milliseconds, which would be fresh for ever.
+  const isPlausible = authTime < deps.clock.now() + policy.freshSignInMs
+  return {
+    subject: claims.sub,
+    claims: readClaims(told, provider.usernameClaim),
+    authTime: isPlausible ? new Date(authTime) : null,
+  }
 }
-
-class Unusable extends Error {}
 
 /** By keys that only the provider has. openid-client leaves the signature to the connection. */
 async function verifySignature({ providers }: SignInDeps, provider: Provider, token: string): Promise<void> {
@@ -130,7 +123,7 @@ function reasonOf(error: unknown) {
   const { code, error: oauthError, error_description: description } = told
   const named = typeof code === 'string' ? `${error.name} ${code}` : error.name
   return {
-    reason: error instanceof Faulty ? error.message : named,
+    reason: error instanceof Faulty ? explain(error) : isRefusal(error) ? explain(error.cause) : named,
     ...(typeof oauthError === 'string' && { oauthError: oauthError.slice(0, policy.providerErrorMax) }),
     ...(typeof description === 'string' && { description: description.slice(0, policy.providerErrorMax) }),
   }

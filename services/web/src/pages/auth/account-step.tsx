@@ -1,5 +1,5 @@
 import type { ApiError } from '@gatehouse/client'
-import { type AvailabilityState, findRegistrationProblems } from '@gatehouse/client/registration'
+import { type AvailabilityState, findRegistrationProblems, findUsernameProblem } from '@gatehouse/client/registration'
 import { limits } from '@gatehouse/contracts/constants'
 import { type ReactNode, useEffect } from 'react'
 import { Link, useSearch } from 'wouter'
@@ -15,7 +15,6 @@ export function AccountStep({ children, ...registration }: Registration & { chil
   const { needsApproval, reason } = registration
   useEffect(() => checkAvailability.cancel, [checkAvailability])
   const problems = findRegistrationProblems(account)
-  const taken = availability.status === 'unavailable' ? translate(availability.reason) : null
   const refusedField = findRefusedField(mutation.error)
   const refusalOf = (field: 'username' | 'password' | 'reason') =>
     refusedField === field ? translateRefusal(mutation.error as ApiError) : null
@@ -30,20 +29,10 @@ export function AccountStep({ children, ...registration }: Registration & { chil
           {t('Your invite:')} <UserName strong>{invite.check.name}</UserName>
         </p>
       )}
-      <Field
-        verbatim
-        label={t('Username')}
-        name="username"
-        autoComplete="username"
+      <UsernameField
         value={account.username}
-        problem={problems.username ? translate(problems.username) : taken}
-        error={refusalOf('username') ?? taken}
-        good={
-          availability.status === 'available'
-            ? t('{username} is available.', { username: availability.username })
-            : null
-        }
-        hint={describeCheck(availability)}
+        refusal={refusalOf('username')}
+        availability={availability}
         onText={(username) => {
           editAccount({ username })
           checkAvailability.check(username)
@@ -80,7 +69,34 @@ export function AccountStep({ children, ...registration }: Registration & { chil
 /** The server's. The page refuses less than 6. Spec: Client session behaviour, registration page. */
 const minPassword = limits.passwordMinCodePoints
 
-export function describeCheck(availability: AvailabilityState): string {
+type UsernameFieldProps = {
+  value: string
+  onText: (text: string) => void
+  refusal: string | null
+  availability: AvailabilityState
+}
+
+/** Of a new account. */
+export function UsernameField({ refusal, availability, ...text }: UsernameFieldProps) {
+  const problem = findUsernameProblem(text.value)
+  const taken = availability.status === 'unavailable' ? translate(availability.reason) : null
+  const free = availability.status === 'available' ? availability.username : null
+  return (
+    <Field
+      verbatim
+      label={t('Username')}
+      name="username"
+      autoComplete="username"
+      {...text}
+      problem={problem ? translate(problem) : taken}
+      error={refusal ?? taken}
+      good={free && t('{username} is available.', { username: free })}
+      hint={describeCheck(availability)}
+    />
+  )
+}
+
+function describeCheck(availability: AvailabilityState): string {
   if (availability.status === 'checking') return t('Checking…')
   if (availability.status === 'failed') return formatError(availability.error)
   const [min, max] = [limits.localUsernameMin, limits.localUsernameMax]

@@ -1,8 +1,8 @@
-import '../../styles/providers.css'
 import { safeRedirect } from '@gatehouse/client/routes'
 import { useEffect, useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { MutationButton, MutationError } from '../../components/error-message.tsx'
+import { ProviderIcon } from '../../components/provider-icon.tsx'
 import { Skeleton } from '../../components/status.tsx'
 import { useClient, useMutation } from '../../hooks.ts'
 import { t, type Text } from '../../language/language.ts'
@@ -39,10 +39,16 @@ export function ProviderButtons(props: Props) {
   return (
     <div className="stack stack--tight">
       {!isFirst && <p className="or">{t('or')}</p>}
-      {providers.map(({ id, name, icon }) => (
-        <MutationButton key={id} wide mutation={mutation} data-provider={id} onClick={() => void go(id)}>
-          {icon && <img className="provider-icon" src={icon} alt="" />}
-          {t(text, { provider: name })}
+      {providers.map((provider) => (
+        <MutationButton
+          key={provider.id}
+          wide
+          mutation={mutation}
+          data-provider={provider.id}
+          onClick={() => void go(provider.id)}
+        >
+          <ProviderIcon provider={provider} />
+          {t(text, { provider: provider.name })}
         </MutationButton>
       ))}
       <MutationError mutation={mutation} />

@@ -6,7 +6,6 @@ import {
   type ProviderReturn,
   readProviderReturn,
 } from '@gatehouse/client/providers'
-import { findUsernameProblem } from '@gatehouse/client/registration'
 import { routes, safeRedirect } from '@gatehouse/client/routes'
 import { useEffect, useState } from 'react'
 import { Link, Redirect, useLocation } from 'wouter'
@@ -15,12 +14,12 @@ import { formatError, MutationError, SubmitButton } from '../../components/error
 import { CodeField, Field, Form, useText } from '../../components/field.tsx'
 import { Notice, Skeleton } from '../../components/status.tsx'
 import { type Mutation, useClient, useInstanceInfo, useMutation, useStore, useToast } from '../../hooks.ts'
-import { t, type Text, translate, translateRefusal } from '../../language/language.ts'
+import { t, type Text, translateRefusal } from '../../language/language.ts'
 import { forgetEntry, type LogInEntry, readEntry } from '../../provider-log-in.ts'
 import { returnFromTrip } from '../../provider-trips.ts'
 import { logInChoice, type Provider, readFragment, useProviders } from '../../providers.ts'
 import { keepReceipt } from '../../registration-receipt.ts'
-import { describeCheck } from './account-step.tsx'
+import { UsernameField } from './account-step.tsx'
 import { AuthFrame } from './auth-frame.tsx'
 import { loadHomePage } from './login-page.tsx'
 import { OtherWays } from './other-ways.tsx'
@@ -175,8 +174,6 @@ function UsernameStep({ name, mutation, finish, step: { proposal, isInviteNeeded
     checkAvailability.check(username.value)
     return checkAvailability.cancel
   }, [checkAvailability])
-  const problem = findUsernameProblem(username.value)
-  const taken = availability.status === 'unavailable' ? translate(availability.reason) : null
   const refusedField = findRefusedField(mutation.error)
   const refusalOf = (field: 'username' | 'invite' | 'reason') =>
     refusedField === field ? translateRefusal(mutation.error as ApiError) : null
@@ -197,20 +194,10 @@ function UsernameStep({ name, mutation, finish, step: { proposal, isInviteNeeded
       subtitle={t('You’re logged in with {provider}. Choose the name that you’ll have here.', { provider: name })}
     >
       <Form className="stack stack--tight" onSubmit={submit}>
-        <Field
-          verbatim
-          label={t('Username')}
-          name="username"
-          autoComplete="username"
-          {...username}
-          problem={problem ? translate(problem) : taken}
-          error={refusalOf('username') ?? taken}
-          good={
-            availability.status === 'available'
-              ? t('{username} is available.', { username: availability.username })
-              : null
-          }
-          hint={describeCheck(availability)}
+        <UsernameField
+          value={username.value}
+          refusal={refusalOf('username')}
+          availability={availability}
           onText={(text) => {
             username.onText(text)
             checkAvailability.check(text)

@@ -65,7 +65,10 @@ function NextSteps({ user, isConnected }: { user: User; isConnected: boolean | n
     emailStepOf(account?.email),
     {
       title: 'Protect your account',
-      text: 'Turn on two-factor authentication, so that a stolen password isn’t enough to log in.',
+      text:
+        user.hasPassword === false
+          ? 'Turn on two-factor authentication, so that logging in also requires a code.'
+          : 'Turn on two-factor authentication, so that a stolen password isn’t enough to log in.',
       path: '/settings/security',
       link: 'Set up',
       // A passkey is not enough: the password alone still opens the account. Contract: 3, Passkeys.

@@ -1,37 +1,34 @@
-import { isSecurityNotice, type Endpoints, type User } from '@gatehouse/client'
+import type { Endpoints, User } from '@gatehouse/client'
 import { describeUserAgent, limits } from '@gatehouse/contracts/constants'
-import { useEffect } from 'react'
 import { Button } from '../../components/button.tsx'
 import { ActionRow, Card } from '../../components/card.tsx'
 import { ConfirmDialog, DialogButton } from '../../components/dialog.tsx'
 import { Field } from '../../components/field.tsx'
 import { formatDate, formatDateTime } from '../../components/format.ts'
 import { QueryList } from '../../components/query-list.tsx'
-import { useClient, useQuery } from '../../hooks.ts'
+import { useQuery } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 import { canUsePasskeys, loadPasskeys } from '../../passkeys.ts'
 import { useTripState, useTripText } from '../../provider-trips.ts'
+import { useSecurityNotices } from '../../security-notices.ts'
 import { useOwnPassword } from './use-password.tsx'
 
 type Passkey = Endpoints['listPasskeys']['reply']['passkeys'][number]
 
 /** Contract: 3, Passkeys. */
 export function PasskeysSection({ user }: { user: User }) {
-  const client = useClient()
-  const query = useQuery(`passkeys ${user.id}`, (signal) => client.call('listPasskeys', { signal }))
+  const query = useQuery(`passkeys ${user.id}`, (signal, client) => client.call('listPasskeys', { signal }))
   const [removed, setRemoved] = useTripState<Passkey | null>('removed passkey', null)
   const { refetch } = query
-  useEffect(
-    () =>
-      client.live.onEvent((event) => {
-        if (isSecurityNotice(event) && event.what.startsWith('passkey')) refetch()
-      }),
-    [client, refetch],
-  )
+  useSecurityNotices('passkey', refetch)
   return (
     <Card
       title={t('Passkeys')}
-      text="Log in with your device’s fingerprint, face or PIN instead of a password and code."
+      text={
+        user.hasPassword === false
+          ? 'Log in with your device’s fingerprint, face or PIN.'
+          : 'Log in with your device’s fingerprint, face or PIN instead of a password and code.'
+      }
       action={
         canUsePasskeys() && (
           <DialogButton

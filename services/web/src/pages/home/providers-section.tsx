@@ -6,12 +6,14 @@ import { ActionRow, Card } from '../../components/card.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
 import { MutationButton, RowError } from '../../components/error-message.tsx'
 import { describeIdentity } from '../../components/identities.ts'
+import { ProviderIcon } from '../../components/provider-icon.tsx'
 import { QueryList } from '../../components/query-list.tsx'
 import { Notice } from '../../components/status.tsx'
 import { useMutation, useQuery } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 import { leaveForProvider, type NamedProvider, useArrival, useTripState } from '../../provider-trips.ts'
 import { useProviders } from '../../providers.ts'
+import { useSecurityNotices } from '../../security-notices.ts'
 import { describeTripError } from './provider-confirmation.tsx'
 import { useOwnPassword } from './use-password.tsx'
 
@@ -23,6 +25,7 @@ const linkAsker = 'link'
 export function ProvidersSection({ user }: { user: User }) {
   const query = useQuery(`identities ${user.id}`, (signal, client) => client.call('listLinkedIdentities', { signal }))
   const { providers, passwords } = useProviders()
+  useSecurityNotices('identity', query.refetch)
   const start = useMutation()
   const { arrival, drop } = useArrival(linkAsker)
   const [linking, setLinking] = useTripState<Linking | null>('linking', null)
@@ -31,7 +34,8 @@ export function ProvidersSection({ user }: { user: User }) {
     if (arrival?.ticket) setLinking({ ticket: arrival.ticket, provider: arrival.provider })
   }, [])
   const identities = query.data?.identities ?? null
-  const nameOf = (id: string) => providers.find((provider) => provider.id === id)?.name ?? id
+  const find = (id: string) => providers.find((provider) => provider.id === id)
+  const nameOf = (id: string) => find(id)?.name ?? id
   if (providers.length === 0 && !identities?.length) return null
 
   const isLastWay = user.hasPassword === false && identities?.length === 1
@@ -51,7 +55,14 @@ export function ProvidersSection({ user }: { user: User }) {
       <QueryList query={query} items={identities} empty={t('No identity provider linked yet.')} rows={1}>
         {(identity) => (
           <li key={identity.id}>
-            <ActionRow title={nameOf(identity.provider)} text={describeIdentity(identity)}>
+            <ActionRow
+              title={
+                <>
+                  <ProviderIcon provider={find(identity.provider)} /> {nameOf(identity.provider)}
+                </>
+              }
+              text={describeIdentity(identity)}
+            >
               {isLastWay ? (
                 <p className="small muted">
                   {passwords ? t('Set a password before you remove it.') : t('Link another one before you remove it.')}
@@ -81,12 +92,13 @@ export function ProvidersSection({ user }: { user: User }) {
           <MutationButton
             key={provider.id}
             size="small"
-            icon="plus"
+            {...(!provider.icon && { icon: 'plus' as const })}
             mutation={start}
-            text="Link {provider}"
-            values={{ provider: provider.name }}
             onClick={() => link(provider)}
-          />
+          >
+            <ProviderIcon provider={provider} />
+            {t('Link {provider}', { provider: provider.name })}
+          </MutationButton>
         ))}
       </div>
       {linking && <LinkIdentityDialog {...linking} onClose={endLinking} onDone={query.refetch} />}
@@ -115,7 +127,7 @@ function LinkIdentityDialog({ ticket, provider: { name }, ...props }: Props & Li
       submit={t('Link')}
       confirmation={confirmation}
       act={(signal, client) => linkIdentity(client, body, { signal })}
-      done={t('{provider} linked.', { provider: name })}
+      done={t('Identity provider linked.')}
       {...props}
     />
   )
@@ -132,7 +144,7 @@ function UnlinkIdentityDialog({ id, provider, ...props }: Props & { id: string; 
       dangerous
       confirmation={confirmation}
       act={(signal, client) => client.call('unlinkIdentity', { params: { id }, body: proof, signal })}
-      done={t('{provider} removed.', { provider })}
+      done={t('Identity provider removed.')}
       {...props}
     />
   )

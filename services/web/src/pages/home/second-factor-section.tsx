@@ -24,7 +24,11 @@ export function SecondFactorSection({ user }: { user: User }) {
   return (
     <Card
       title={t('Two-factor authentication')}
-      text="Logging in also asks for a code from an app on your phone, so a stolen password isn’t enough."
+      text={
+        user.hasPassword === false
+          ? 'Logging in also asks for a code from an app on your phone.'
+          : 'Logging in also asks for a code from an app on your phone, so a stolen password isn’t enough.'
+      }
     >
       <div className="list">
         <ActionRow

@@ -18,6 +18,14 @@ export function SessionsCard({ user }: { user: User }) {
   // Each socket of this page has another id.
   const query = useQuery(`sockets ${sessionId}`, (signal, client) => client.call('listSockets', { signal }))
   const changedAt = user.passwordChangedAt
+  const endedBefore: Text =
+    user.hasPassword === false
+      ? 'Sessions from before {date} have already ended.'
+      : 'Sessions from before {date} have already ended, because your password changed or you logged out everywhere.'
+  const neverEnded: Text =
+    user.hasPassword === false
+      ? 'You haven’t logged out everywhere since you created this account.'
+      : 'You haven’t changed your password since you created this account.'
   return (
     <Card
       title={t('Active now')}
@@ -30,21 +38,14 @@ export function SessionsCard({ user }: { user: User }) {
       <ActionRow
         className="sessions__end"
         title={t('Log out everywhere else')}
-        text={
-          changedAt
-            ? t(
-                'Sessions from before {date} have already ended, because your password changed or you logged out everywhere.',
-                { date: formatDateTime(changedAt) },
-              )
-            : t('You haven’t changed your password since you created this account.')
-        }
+        text={changedAt ? t(endedBefore, { date: formatDateTime(changedAt) }) : t(neverEnded)}
       >
         <DialogButton
           size="small"
           variant="danger"
           text="Log out everywhere else"
           reopens="end sessions"
-          dialog={(close) => <EndSessionsDialog onClose={close} />}
+          dialog={(close) => <EndSessionsDialog user={user} onClose={close} />}
         />
       </ActionRow>
     </Card>
@@ -52,13 +53,17 @@ export function SessionsCard({ user }: { user: User }) {
 }
 
 /** Contract: 3, sessions/end. */
-function EndSessionsDialog({ onClose }: { onClose: () => void }) {
+function EndSessionsDialog({ user, onClose }: { user: User; onClose: () => void }) {
   const password = useOwnPassword('end-sessions-password')
   return (
     <ConfirmDialog
       dialog="EndSessionsDialog"
       title={t('Log out everywhere else')}
-      text="This logs you out everywhere except here. Your password stays the same."
+      text={
+        user.hasPassword === false
+          ? 'This logs you out everywhere except here.'
+          : 'This logs you out everywhere except here. Your password stays the same.'
+      }
       submit={t('Log out everywhere else')}
       dangerous
       confirmation={password}
@@ -83,7 +88,7 @@ const methods: Record<SignIns[number]['method'], Text> = {
 const shownFirst = 5
 
 /** Contract: 3, Sign-ins. */
-export function SignInsCard() {
+export function SignInsCard({ user }: { user: User }) {
   const [isWhole, setWhole] = useState(false)
   const query = useQuery('sign-ins', (signal, client) => client.call('listSignIns', { signal }))
   const all = query.data?.signIns ?? null
@@ -91,7 +96,11 @@ export function SignInsCard() {
   return (
     <Card
       title={t('Login history')}
-      text="The last 90 days. If you don’t recognize a login, change your password. That logs you out everywhere else."
+      text={
+        user.hasPassword === false
+          ? 'The last 90 days. If you don’t recognize a login, secure your account at your identity provider, then log out everywhere else.'
+          : 'The last 90 days. If you don’t recognize a login, change your password. That logs you out everywhere else.'
+      }
     >
       <QueryList
         query={query}
