@@ -8,32 +8,7 @@ import { eventually, freePort } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import Provider from 'oidc-provider'
 import { startInstance } from './instance.ts'
-
-/** A browser: cookies, and redirects up to an address that `isEnd` knows. */
-function openBrowser() {
-  const jar = new Map<string, string>()
-  const fetchOnce = async (url: string, init: RequestInit = {}) => {
-    const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
-    const headers = { ...(init.headers as Record<string, string>), cookie }
-    const response = await fetch(url, { ...init, headers, redirect: 'manual' })
-    for (const line of response.headers.getSetCookie()) {
-      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
-      jar.set(name, value)
-    }
-    return response
-  }
-  const follow = async (url: string, init: RequestInit = {}): Promise<{ url: string; text: string }> => {
-    const response = await fetchOnce(url, init)
-    const location = response.headers.get('location')
-    if (location === null || location.includes('/sign-in#')) {
-      return { url: location ?? url, text: await response.text() }
-    }
-    return await follow(new URL(location, url).href)
-  }
-  const send = async (url: string, form: Record<string, string>) =>
-    await follow(url, { method: 'POST', body: new URLSearchParams(form) })
-  return { fetchOnce, follow, send }
-}
+import { openBrowser } from './open-browser.ts'
 
 /** Contract: 3, Identity providers. With a certified implementation of OpenID Connect, over the whole path. */
 describe('A certified identity provider', function () {

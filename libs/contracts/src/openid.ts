@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { isApplicationUri, isPrivateUseUri } from './constants/application-uris.ts'
 import * as limits from './constants/limits.ts'
+import { nextAddress } from './providers.ts'
 import { anyText, namedObject, requiredText, snowflake, text, timestampMs } from './text.ts'
 
 // Contract: 3, Applications. What logs its users in with accounts of this instance (OpenID Connect).
@@ -20,6 +21,13 @@ const redirectUri = uriText('redirectUris').refine((given) => isApplicationUri(g
 const unique = (uris: string[]) => new Set(uris).size === uris.length
 const noList = (name: string) => ({ error: `${name} must be a list of addresses` })
 
+const applicationType = z
+  .enum(applicationTypes, { error: 'type must be confidential or public' })
+  .meta({ id: 'ApplicationType' })
+const accessTokens = z
+  .enum(accessTokenForms, { error: 'accessTokens must be opaque or jwt' })
+  .meta({ id: 'AccessTokenForm' })
+
 const of = {
   name: requiredText('name', limits.applicationNameMax),
   redirectUris: z
@@ -33,13 +41,13 @@ const of = {
   backchannelLogoutUri: webUri('backchannelLogoutUri').nullable(),
   signalsUri: webUri('signalsUri').nullable(),
   skipConsent: z.boolean({ error: 'skipConsent must be true or false' }),
-  accessTokens: z.enum(accessTokenForms, { error: 'accessTokens must be opaque or jwt' }),
+  accessTokens,
 }
 
 export const createApplicationBody = z.object({
   name: of.name,
   redirectUris: of.redirectUris,
-  type: z.enum(applicationTypes, { error: 'type must be confidential or public' }),
+  type: applicationType,
   postLogoutRedirectUris: of.postLogoutRedirectUris.optional(),
   backchannelLogoutUri: of.backchannelLogoutUri.optional(),
   signalsUri: of.signalsUri.optional(),
@@ -70,13 +78,13 @@ export const applicationReply = namedObject('Application', {
   /** The client_id. */
   id: snowflake,
   name: z.string(),
-  type: z.enum(applicationTypes),
+  type: applicationType,
   redirectUris: z.array(z.string()),
   postLogoutRedirectUris: z.array(z.string()),
   backchannelLogoutUri: z.string().nullable(),
   signalsUri: z.string().nullable(),
   skipConsent: z.boolean(),
-  accessTokens: z.enum(accessTokenForms),
+  accessTokens,
   suspendedAt: timestampMs.nullable(),
   createdAt: timestampMs,
   createdBy: snowflake.nullable(),
@@ -121,10 +129,9 @@ export const interactionReply = z.object({
   loginHint: z.string().optional(),
 })
 export const decisionBody = z.object({
-  decision: z.enum(['allow', 'deny'], { error: 'decision must be allow or deny' }),
+  decision: z.enum(['allow', 'deny'], { error: 'decision must be allow or deny' }).meta({ id: 'Decision' }),
 })
-/** Where the browser goes next. */
-export const decisionReply = z.object({ url: z.string() })
+export const decisionReply = nextAddress
 
 export const deviceCodeBody = z.object({ userCode: anyText('userCode').max(64) })
 export const deviceCodeReply = z.object({ application: asking, scopes: z.array(z.string()), uid: z.string() })

@@ -90,7 +90,9 @@ export const startProviderBody = z.object({
     .refine(isSafeRedirect, { error: 'redirect must be a path of this instance' })
     .nullish(),
 })
-export const startProviderReply = z.object({ url: z.string() })
+/** Where the browser goes next. */
+export const nextAddress = namedObject('NextAddress', { url: z.string() })
+export const startProviderReply = nextAddress
 
 /** In the fragment of `/sign-in`, as `error`. */
 export const providerCallbackErrors = ['cancelled', 'expired', 'provider_error', 'provider_unavailable'] as const

@@ -49,7 +49,7 @@ export const grants: Readonly<Record<DatabaseService, Grants>> = {
       ...allow(all, 'deletion_orders', 'upstream_deletions'),
       // Of a deletion and an export.
       openid_rows: 'select (account_id), delete',
-      application_consents: 'select, delete',
+      application_consents: 'select',
       applications: 'select (id, name)',
       ...allow('select, insert, update (id), delete', 'file_removals', 'sign_ins'),
       replica_hosts: 'select, insert, delete',

@@ -153,7 +153,7 @@ describe('A log-in at an application', function () {
       const config = await harness.configure(await harness.insertApplication())
       const person = await harness.insertPerson()
       const now = Math.floor(Date.now() / 1_000)
-      const old = { ...person, id: person.id, username: person.username, tokenIssuedAt: now - 60 }
+      const old = { id: person.id, username: person.username, tokenIssuedAt: now - 60 }
       const browser = openBrowser(harness)
       const { url, checks } = await request(config, { parameters })
       const uid = await browser.ask(url)

@@ -38,7 +38,8 @@ export async function startHarness() {
     return await fetch(url.replace(origin, replicas[replica].url), { ...init, headers, redirect: 'manual' })
   }
   const configure = async (application: TestApplication, replica: 0 | 1 = 0) => {
-    const customFetch: oidc.CustomFetch = (url, init) => reach(url, init as RequestInit, replica)
+    const customFetch: oidc.CustomFetch = (url, { method, headers, body }) =>
+      reach(url, { method, headers, body: body ?? null }, replica)
     const authentication = application.type === 'public' ? oidc.None() : oidc.ClientSecretBasic(secret)
     const options = { [oidc.customFetch]: customFetch }
     return await oidc.discovery(new URL(origin), application.id, undefined, authentication, options)
@@ -57,7 +58,7 @@ export async function startHarness() {
         ...{ skipConsent: false, accessTokens: 'opaque', createdAt: new Date(clock.now()) },
         ...(type === 'confidential' && { secretHash: hashSecret(secret) }),
         ...overrides,
-      } as Application)
+      })
       return { id, type }
     },
     [Symbol.asyncDispose]: () => open.disposeAsync(),

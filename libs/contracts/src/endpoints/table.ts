@@ -121,8 +121,11 @@ export const endpointTable = {
   // Contract: 3, applications
   listConnectedApplications: openid('GET', '/api/users/@me/applications', 'bearer'),
   endConnectedApplication: openid('DELETE', '/api/users/@me/applications/:id', 'bearer', ownWrites),
-  readInteraction: { ...openid('GET', '/oauth2/interaction/:uid/details', 'bearer', checks), readsCookies: true },
-  decideInteraction: { ...openid('POST', '/oauth2/interaction/:uid/decision', 'bearer', checks), readsCookies: true },
+  readInteraction: { ...openid('GET', '/oauth2/interaction/:uid/details', 'bearer', ownWrites), readsCookies: true },
+  decideInteraction: {
+    ...openid('POST', '/oauth2/interaction/:uid/decision', 'bearer', ownWrites),
+    readsCookies: true,
+  },
   readDeviceCode: openid('POST', '/oauth2/device-code', 'bearer', likeLogin),
   decideDeviceCode: openid('POST', '/oauth2/device-code/decision', 'bearer', likeLogin),
 

@@ -191,6 +191,28 @@ describe('Applications', () => {
     expect(left).to.have.length(2)
   })
 
+  it('that move their receiver are told there at once, and nothing without one', async () => {
+    await using receiver = await startReceiver()
+    receiver.state.answer = 503
+    const { id } = await applications.buildApplication({ signalsUri: receiver.url('/old') })
+    await answered(applications.call('POST', `${path}/${id}/verify`))
+    await applications.openid.runDue()
+    await applications.openid.runDue()
+    expect(receiver.received.map((one) => one.path)).to.deep.equal(['/old'])
+    receiver.state.answer = 202
+
+    await patch(id, { signalsUri: receiver.url('/new') })
+    await applications.openid.runDue()
+
+    expect(receiver.received.map((one) => one.path)).to.deep.equal(['/old', '/new'])
+    receiver.state.answer = 503
+    await answered(applications.call('POST', `${path}/${id}/verify`))
+    await applications.openid.runDue()
+    await patch(id, { signalsUri: null })
+    expect((await applications.receiverOf(id)).signals).to.equal(null)
+    expect(await applications.orm.em.fork().execute('select 1 from application_notices')).to.deep.equal([])
+  })
+
   it('that are deleted leave nothing', async () => {
     await using receiver = await startReceiver()
     receiver.state.answer = 503

@@ -1,14 +1,21 @@
 import { isPrivateUseUri, limits, type AuditAction } from '@gatehouse/contracts'
 import type { createApplicationBody, patchApplicationBody } from '@gatehouse/contracts'
 import { transaction } from '@gatehouse/database'
-import { Application, assertCallerCurrent, nextId, recordAudit, type ActingAdmin } from '@gatehouse/domain'
+import {
+  Application,
+  assertCallerCurrent,
+  nextId,
+  recordAudit,
+  type ActingAdmin,
+  type NoticeChannel,
+} from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 import { endApplication } from '../grants/end-grants.ts'
 import { verify } from '../notices/signal-routes.ts'
-import { dropNotices } from '../notices/write-notices.ts'
+import { dropNotices, tryNow } from '../notices/write-notices.ts'
 import { renewSecret } from './secrets.ts'
 
 type ChangeDeps = Pick<Deps, 'orm' | 'clock' | 'random' | 'notices'>
@@ -89,13 +96,21 @@ export async function patchApplication(deps: ChangeDeps, target: Target, { suspe
       const action = suspended ? 'application.suspended' : 'application.unsuspended'
       record(em, deps, { action, application, admin })
     }
-    await dropNotices(em, application.id, [
-      ...(application.backchannelLogoutUri == null ? ['backchannel'] : []),
-      ...(application.signalsUri == null ? ['signals'] : []),
-    ])
+    const move = { now: application, before }
+    await followAddress(em, { ...move, name: 'backchannelLogoutUri', channel: 'backchannel' })
+    await followAddress(em, { ...move, name: 'signalsUri', channel: 'signals' })
     return application
   })
 }
+
+/** What waits goes to the new address at once, or nowhere. */
+async function followAddress(em: EntityManager, { now, before, name, channel }: Move): Promise<void> {
+  if (now[name] === before[name]) return
+  if (now[name] == null) await dropNotices(em, now.id, [channel])
+  else await tryNow(em, now.id, [channel])
+}
+type Uris = Pick<Application, 'backchannelLogoutUri' | 'signalsUri'>
+type Move = { now: Application; before: Uris; name: keyof Uris; channel: NoticeChannel }
 
 /** What it was allowed ends with the commit. Throws application_unknown. Contract: 3, Applications. */
 export async function deleteApplication(deps: ChangeDeps, target: Target): Promise<void> {

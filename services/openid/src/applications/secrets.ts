@@ -1,9 +1,10 @@
 import { timingSafeEqual } from 'node:crypto'
 import { hashSecret } from '@gatehouse/auth'
-import { Application } from '@gatehouse/domain'
+import type { Application } from '@gatehouse/domain'
 import { randomToken, type Random } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
+import { findApplication } from '../provider/client.ts'
 
 const secretBytes = 32
 
@@ -31,7 +32,6 @@ type Credentials = { id: string; secret: string }
 
 /** Null: there is none that is in force with this secret. */
 export async function findByCredentials({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, { id, secret }: Credentials) {
-  if (!/^[1-9]\d{0,18}$/.test(id)) return null
-  const application = await orm.em.fork().findOne(Application, { id, suspendedAt: null })
+  const application = await findApplication(orm.em.fork(), id)
   return application && isSecretOf(application, secret, clock.now()) ? application : null
 }

@@ -12,11 +12,19 @@ export async function authTimeOf(em: EntityManager, { userId, tokenIssuedAt }: A
   return row?.at == null ? null : Math.floor(row.at)
 }
 
-/** Whether the application demands a log-in that this token does not stand for: `prompt=login`, `max_age`. */
-export function isLoginDue({ iat, params }: Asked, authTime: number | null, tokenIssuedAt: number): boolean {
+/** Whether the application demands a log-in that this token does not stand for: `prompt=login`, `max_age`, `id_token_hint`. */
+export function isLoginDue({ iat, params }: Asked, authTime: number | null, caller: ActingCaller): boolean {
+  const { userId, tokenIssuedAt } = caller
+  if (params['id_token_hint'] !== undefined && subjectOf(String(params['id_token_hint'])) !== userId) return true
   const isFresh = authTime !== null && authTime > iat && tokenIssuedAt > iat
   if (isFresh) return false
   const prompts = String(params['prompt'] ?? '').split(' ')
   if (prompts.includes('login')) return true
   return params['max_age'] !== undefined && (authTime === null || iat - authTime > Number(params['max_age']))
+}
+
+/** Of a token that the library has verified when the request came. */
+function subjectOf(idToken: string): unknown {
+  const [, payload = ''] = idToken.split('.')
+  return (JSON.parse(Buffer.from(payload, 'base64url').toString()) as { sub?: unknown }).sub
 }

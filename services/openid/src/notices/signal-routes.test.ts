@@ -42,6 +42,7 @@ describe('The stream of signals of an application', () => {
     expect(stream.body['events_delivered']).to.have.length(5)
 
     await applications.orm.em.fork().execute('update instance_settings set openid_enabled = false')
+    applications.clock.advance(1_000)
     for (const path of ['/.well-known/ssf-configuration', '/oauth2/signals/stream'])
       expect((await ask('GET', path, headers)).status, path).to.equal(404)
     expect((await verify(headers, { stream_id: streamId })).status).to.equal(404)

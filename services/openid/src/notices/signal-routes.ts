@@ -1,14 +1,13 @@
 import Router from '@koa/router'
 import type { Application } from '@gatehouse/domain'
-import { read, transaction } from '@gatehouse/database'
+import { transaction } from '@gatehouse/database'
 import { asObject, jsonBody, type AppState } from '@gatehouse/service-kit'
-import { refuse } from '@gatehouse/runtime'
 import type { Context, Middleware } from 'koa'
 import { findByCredentials } from '../applications/secrets.ts'
 import type { Deps } from '../deps.ts'
 import { noticePolicy } from './policy.ts'
 import { signalUris } from './tokens.ts'
-import { tellApplication } from './write-notices.ts'
+import { tellApplication, tryNow } from './write-notices.ts'
 
 const push = 'urn:ietf:rfc:8935'
 const events = Object.values(signalUris).filter((uri) => uri !== signalUris.verification)
@@ -18,7 +17,11 @@ const places = { stream: '/oauth2/signals/stream', verification: '/oauth2/signal
 export function signalRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true })
   const issuer = deps.config.publicAddress.origin
-  router.get('/.well-known/ssf-configuration', whileEnabled(deps), (ctx) => {
+  const enabled: Middleware<AppState> = async (_ctx, next) => {
+    await deps.requireEnabled()
+    await next()
+  }
+  router.get('/.well-known/ssf-configuration', enabled, (ctx) => {
     ctx.body = {
       spec_version: '1_0',
       issuer,
@@ -30,7 +33,7 @@ export function signalRoutes(deps: Deps): Router<AppState> {
       default_subjects: 'ALL',
     }
   })
-  router.get(places.stream, whileEnabled(deps), async (ctx) => {
+  router.get(places.stream, enabled, async (ctx) => {
     const application = await authenticate(deps, ctx)
     if (!application) return
     const asked = ctx.query['stream_id']
@@ -39,7 +42,7 @@ export function signalRoutes(deps: Deps): Router<AppState> {
     }
     ctx.body = streamOf(issuer, application)
   })
-  router.post(places.verification, whileEnabled(deps), jsonBody, async (ctx) => {
+  router.post(places.verification, enabled, jsonBody, async (ctx) => {
     const application = await authenticate(deps, ctx)
     if (!application) return
     const { stream_id: stream, state } = asObject(ctx.state.body)
@@ -65,7 +68,11 @@ export async function verify(
   { application, eventId, state }: Verification,
 ) {
   const facts = [{ kind: 'verification', at: deps.clock.now(), state }] as const
-  const written = await transaction(deps.orm, (em) => tellApplication(em, application.id, { eventId, facts }))
+  const written = await transaction(deps.orm, async (em) => {
+    const count = await tellApplication(em, application.id, { eventId, facts })
+    if (count > 0) await tryNow(em, application.id, ['signals'])
+    return count
+  })
   deps.notices.notify()
   return written > 0
 }
@@ -80,16 +87,6 @@ function streamOf(issuer: string, { id, signalsUri }: Application) {
     events_requested: events,
     events_delivered: events,
     min_verification_interval: noticePolicy.verificationMs / 1000,
-  }
-}
-
-/** As any unknown path while the setting is off. */
-function whileEnabled({ orm }: Pick<Deps, 'orm'>): Middleware<AppState> {
-  const sql = 'select openid_enabled as "isEnabled" from instance_settings where id = 1'
-  return async (_ctx, next) => {
-    const [settings] = await read<{ isEnabled: boolean }>(orm.em.fork(), sql)
-    if (!settings?.isEnabled) throw refuse.not_found()
-    await next()
   }
 }
 

@@ -1,4 +1,5 @@
 import { changeRows } from '@gatehouse/database'
+import type { NoticeChannel } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { noticePolicy } from './policy.ts'
 import { channelOf, type Fact } from './told-events.ts'
@@ -59,5 +60,13 @@ export async function dropNotices(
     for (const channel of channels) {
       await changeRows(em, `delete from ${table} where application_id = ? and channel = ?`, [applicationId, channel])
     }
+  }
+}
+
+/** Whoever changes or tries a receiver does not wait for the end of its back-off. */
+export async function tryNow(em: EntityManager, applicationId: string, channels: readonly NoticeChannel[]) {
+  for (const channel of channels) {
+    const sql = 'update application_receivers set next_at = null where application_id = ? and channel = ?'
+    await changeRows(em, sql, [applicationId, channel])
   }
 }

@@ -38,7 +38,7 @@ export async function readInteraction(deps: Deps, http: Http, { uid, caller }: A
   const { interaction, application } = await findInteraction(deps, http, uid)
   const { params } = interaction
   const authTime = await authTimeOf(deps.orm.em.fork(), caller)
-  const isDue = isLoginDue(interaction, authTime, caller.tokenIssuedAt)
+  const isDue = isLoginDue(interaction, authTime, caller)
   const hint = params['login_hint']
   return {
     application: askingApplication(application, String(params['redirect_uri'] ?? '')),
@@ -96,7 +96,7 @@ export async function decideInteraction(deps: Deps, http: Http, asked: Asked & {
 async function allow(deps: Deps, em: EntityManager, { interaction, application, caller }: Asking) {
   await assertCallerCurrent(em, caller)
   const authTime = await authTimeOf(em, caller)
-  if (isLoginDue(interaction, authTime, caller.tokenIssuedAt)) throw refuse.fresh_login_required()
+  if (isLoginDue(interaction, authTime, caller)) throw refuse.fresh_login_required()
   const grantId = await insertGrant(deps, em, { caller, application, scopes: scopesOf(interaction) })
   return { grantId, authTime: authTime ?? caller.tokenIssuedAt }
 }

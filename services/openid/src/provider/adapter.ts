@@ -1,11 +1,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { checkRevocation, hashSecret } from '@gatehouse/auth'
+import { isStorableText } from '@gatehouse/contracts'
 import { changeRows, read } from '@gatehouse/database'
 import type { Payload } from 'oidc-provider'
 import type { Deps } from '../deps.ts'
 import { clientMetadata, findApplication } from './client.ts'
 
-type AdapterDeps = Pick<Deps, 'orm' | 'clock' | 'config'> & { onReuse(model: string): void; lost(model: string): Error }
+type AdapterDeps = Pick<Deps, 'orm' | 'clock' | 'config'> & {
+  onReuse(model: string): void
+  lost(model: string): Error
+  unstorable(): Error
+}
 
 /** What a find of a token has read of its grant in one request; the request finds the grant itself next. */
 const foundInRequest = new AsyncLocalStorage<Map<string, Payload>>()
@@ -92,7 +97,11 @@ export function createAdapter(deps: AdapterDeps) {
     const userCodeHash = typeof userCode === 'string' ? hashSecret(userCode) : null
     const expiresAt = new Date(now + expiresIn * 1_000)
     const ofPerson = [given['accountId'] ?? null, given['clientId'] ?? null]
-    const row = [model, hashSecret(id), JSON.stringify(payload), grantHash, ...ofPerson, userCodeHash]
+    const text = JSON.stringify(payload, (_key, value: unknown) => {
+      if (typeof value === 'string' && !isStorableText(value)) throw deps.unstorable()
+      return value
+    })
+    const row = [model, hashSecret(id), text, grantHash, ...ofPerson, userCodeHash]
     await changeRows(em(), insertSql, [...row, new Date(now), expiresAt])
     if (model !== 'RefreshToken') return
     await changeRows(em(), extendSql, [expiresAt, Math.floor(expiresAt.getTime() / 1_000), grantHash])

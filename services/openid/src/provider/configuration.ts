@@ -1,4 +1,5 @@
 import { hkdfSync } from 'node:crypto'
+import type * as library from 'oidc-provider'
 import type { ProviderClient, ProviderContext } from 'oidc-provider'
 import { isSecretOf } from '../applications/secrets.ts'
 import type { Deps } from '../deps.ts'
@@ -8,7 +9,7 @@ import { claimsOfScopes, createFindAccount } from './account.ts'
 import { bitsOf, createAdapter } from './adapter.ts'
 import { ownMetadata } from './client.ts'
 
-export type Library = typeof import('oidc-provider')
+export type Library = typeof library
 
 export type ConfigurationDeps = Pick<Deps, 'orm' | 'clock' | 'config'> & { onReuse(model: string): void }
 
@@ -31,13 +32,14 @@ const routes = {
  * S256 as the only method of PKCE, `iss` in answers, state and nonce, 256 bits, exact comparison of redirect URIs, cookies HttpOnly
  * and SameSite=Lax, no tokens in a query, no registration, no request objects, no implicit or hybrid form of claims.
  */
-export function createConfiguration(deps: ConfigurationDeps, library: Library, keys: KeySet) {
+export function createConfiguration(deps: ConfigurationDeps, loaded: Library, keys: KeySet) {
   const { origin } = deps.config.publicAddress
   const lost = (model: string) =>
-    model === 'PushedAuthorizationRequest' ? new library.errors.InvalidRequestUri() : new library.errors.InvalidGrant()
+    model === 'PushedAuthorizationRequest' ? new loaded.errors.InvalidRequestUri() : new loaded.errors.InvalidGrant()
+  const unstorable = () => new loaded.errors.InvalidRequest('a parameter has characters that are not allowed')
   return {
     // By default memory, which no other replica has.
-    adapter: createAdapter({ ...deps, lost }),
+    adapter: createAdapter({ ...deps, lost, unstorable }),
     findAccount: createFindAccount(deps),
     jwks: keys,
     // By default no key signs the cookies. Every replica makes the same one.
@@ -69,14 +71,14 @@ export function createConfiguration(deps: ConfigurationDeps, library: Library, k
     },
     ttl: lifetimes,
     interactions: {
-      policy: createPolicy(library),
+      policy: createPolicy(loaded),
       url: (_ctx: unknown, { uid }: { uid: string }) => `/oauth2/interaction/${uid}`,
     },
     // By default pages of the library. The web app tells it; texts of a request are not repeated.
     renderError,
     // By default the same, told in a warning: a page of an application may read what is about its own people.
     clientBasedCORS,
-    features: createFeatures(library, origin),
+    features: createFeatures(loaded, origin),
   }
 }
 
@@ -107,17 +109,9 @@ function cookieKeys({ encryptionSecret, previousEncryptionSecrets = [] }: Deps['
 /** Each request asks the person at the page: no cookie says who is there. `prompt=none` is login_required always. */
 function createPolicy({ interactionPolicy: { Check, Prompt } }: Library) {
   const undecided = (ctx: ProviderContext) => !ctx.oidc.result?.login
-  const isAnother = ({ oidc }: ProviderContext) => {
-    const hint = oidc.entities['IdTokenHint'] as { payload: { sub?: string } } | undefined
-    return hint !== undefined && hint.payload.sub !== oidc.session?.accountId
-  }
-  const required = 'End-User authentication is required'
-  const checks = [
-    new Check('undecided', required, 'login_required', undecided),
-    new Check('id_token_hint', 'id_token_hint and authenticated subject do not match', 'login_required', isAnother),
-  ]
+  const undecidedCheck = new Check('undecided', 'End-User authentication is required', 'login_required', undecided)
   const byName = (name: string) => new Prompt({ name, requestable: true })
-  return [new Prompt({ name: 'login', requestable: true }, ...checks), byName('consent'), byName('select_account')]
+  return [new Prompt({ name: 'login', requestable: true }, undecidedCheck), byName('consent'), byName('select_account')]
 }
 
 function createFeatures({ errors }: Library, origin: string) {
@@ -129,7 +123,7 @@ function createFeatures({ errors }: Library, origin: string) {
     // Off by default.
     deviceFlow: { enabled: true, deviceInfo: () => ({}) },
     introspection: { enabled: true, allowedPolicy: mayIntrospect },
-    revocation: { enabled: true },
+    revocation: { enabled: true, allowedPolicy: mayRevoke },
     rpInitiatedLogout: { enabled: true },
     // The only resource is this instance: of an application that chose tokens that it verifies itself.
     resourceIndicators: {
@@ -150,6 +144,10 @@ function createFeatures({ errors }: Library, origin: string) {
 function mayIntrospect(_ctx: unknown, client: ProviderClient, token: { clientId: string }): boolean {
   return client.clientAuthMethod !== 'none' || token.clientId === client.clientId
 }
+
+/** As by default, but that a foreign token is no error: RFC 7009 answers 200 for what is not known. */
+const mayRevoke = (_ctx: unknown, client: ProviderClient, token: { clientId: string }) =>
+  token.clientId === client.clientId
 
 /** By default the library compares the secret itself, and knows one. Ours are hashed, and two for a day. */
 export function compareSecret(this: ProviderClient, given: string, now: number): boolean {

@@ -42,18 +42,15 @@ declare module 'oidc-provider' {
       options: { mergeWithLastSubmission: boolean },
     ): Promise<string>
   }
+  // eslint-disable-next-line no-restricted-exports -- The package has it so.
   export default Provider
 
-  type Checking = (ctx: ProviderContext) => boolean | Promise<boolean>
-  class Check {
-    constructor(reason: string, description: string, error: string, check: Checking)
-  }
-  class Prompt {
-    constructor(info: { name: string; requestable: boolean }, ...checks: Check[])
-  }
-  export const interactionPolicy: { Check: typeof Check; Prompt: typeof Prompt }
+  type Check = { reason: string; check: (ctx: ProviderContext) => boolean | Promise<boolean> }
+  type NewCheck = new (reason: string, description: string, error: string, check: Check['check']) => Check
+  type NewPrompt = new (info: { name: string; requestable: boolean }, ...checks: Check[]) => { name: string }
+  export const interactionPolicy: { Check: NewCheck; Prompt: NewPrompt }
   export const errors: Record<
-    'InvalidGrant' | 'InvalidTarget' | 'InvalidRequestUri' | 'SessionNotFound',
+    'InvalidGrant' | 'InvalidRequest' | 'InvalidTarget' | 'InvalidRequestUri' | 'SessionNotFound',
     new (message?: string) => Error
   >
 }

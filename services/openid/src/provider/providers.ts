@@ -5,12 +5,10 @@ import type { Deps } from '../deps.ts'
 import { compareSecret, createConfiguration, type Library } from './configuration.ts'
 import { endByHint } from './end-session.ts'
 
-export type Providers = { current(): Promise<Provider> }
-
 type ProvidersDeps = Pick<Deps, 'orm' | 'clock' | 'config' | 'keyring' | 'log' | 'metrics'>
 
 /** Loaded at the first request, and made again when the keys change. */
-export function createProviders(deps: ProvidersDeps): Providers {
+export function createProviders(deps: ProvidersDeps): Deps['providers'] {
   let library: Promise<Library> | undefined
   let made: { kids: string; provider: Provider } | undefined
   const help = 'Codes and refresh tokens of applications that were used a second time'
