@@ -64,7 +64,7 @@ describe('A change of the contract', function () {
       "act: (client, { id }) => client.call('deleteInvite', { params: { id } }),",
       "act={() => client.call('setRole', { params: { id: user.id }, body: { isAdmin: promote } })}",
       "verifyPassword: 'valid',",
-      "const { valid } = await api.call('verifyPassword', { body: { password }, ...options })",
+      "const { valid } = await api.call('verifyPassword', { body, ...options })",
       '[closeCodes.passwordReset]: {',
     ])
   })

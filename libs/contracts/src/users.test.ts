@@ -62,9 +62,10 @@ describe('The body of a registration', () => {
       homeUserId: null,
       avatarColor: 7,
       inviteToken: {},
+      reason: ' ',
     }
 
-    expect(registerBody.parse(given)).to.deep.equal({ ...given, displayName: null, homeInstance: null })
+    expect(registerBody.parse(given)).to.deep.equal({ ...given, displayName: null, homeInstance: null, reason: null })
   })
 })
 

@@ -5,6 +5,7 @@ import { hashSecret } from '../src/hashing/hash-secret.ts'
 import { buildUser, readUser } from './builders.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 import { giveEmail, mailTo, sendMails, tokenIn } from './mail.ts'
+import { buildPasswordless, buildTicket } from './provider-builders.ts'
 import { testPassword } from './quick-hasher.ts'
 
 const hour = 60 * 60 * 1000
@@ -104,6 +105,31 @@ describe('The email address of an account', () => {
     expect(await outcomes(set(user, 'a@mail.example', { ticket: 'none' }))).to.deep.equal(['403 ticket_refused'])
     expect(await outcomes(set(federated, 'a@mail.example'))).to.deep.equal(['403 native_account_required'])
     expect(await selfOf(federated)).to.not.have.any.keys('email', 'emailNotices')
+    expect(await stored(user)).to.equal(null)
+  })
+
+  it('is set and removed with a ticket, which is fresh and used up', async () => {
+    const { user, linked } = await buildPasswordless(identity)
+    const stale = { authTime: new Date(identity.clock.now() - 5 * 60_000 - 1) }
+    const acts: [method: string, body: object][] = [
+      ['PUT', { email: 'fresh@mail.example' }],
+      ['DELETE', {}],
+    ]
+    for (const [method, body] of acts) {
+      const act = async (ticket: string) => {
+        const answer = await identity.call(method, '/api/users/@me/email', { as: user, body: { ...body, ticket } })
+        return [answer.status, answer.body['code'] ?? null]
+      }
+      const ticket = await buildTicket(identity, linked)
+
+      expect(await act('none'), method).to.deep.equal([403, 'ticket_refused'])
+      expect(await act(await buildTicket(identity, linked, stale)), method).to.deep.equal([
+        403,
+        'fresh_sign_in_required',
+      ])
+      expect(await act(ticket), method).to.deep.equal([200, null])
+      expect(await act(ticket), method).to.deep.equal([403, 'ticket_refused'])
+    }
     expect(await stored(user)).to.equal(null)
   })
 

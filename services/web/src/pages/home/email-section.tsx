@@ -31,7 +31,7 @@ function EmailCard({ user }: { user: User }) {
   return (
     <Card
       title={t('Email address')}
-      text="If you forget your password, you get a link to set a new one. You’re also told when something important about your account changes. Only you and admins can see the address."
+      text="If you can’t log in anymore, you get a link to set a password. You’re also told when something important about your account changes. Only you and admins can see the address."
     >
       <QueryError query={query} />
       {!account && query.loading && <Skeleton rows={1} />}
@@ -68,7 +68,7 @@ function EmailRow({ email, onOpen }: RowProps) {
           {state && <Badge tone={state.tone}>{t(state.label)}</Badge>}
         </span>
         <span className="muted">
-          {t(email ? describeEmail(email) : 'If you forget your password, only an admin can help you.')}
+          {t(email ? describeEmail(email) : 'If you can’t log in anymore, only an admin can help you.')}
         </span>
       </span>
       <div className="button-row">
