@@ -75,7 +75,7 @@ describe('applications that log people in, in the browser', function () {
     return new URL(page.url())
   }
 
-  const userNameOf = async ({ access_token: token, claims }: Granted) =>
+  const userNameOf = async ({ access_token: token, claims }: Pick<Granted, 'access_token' | 'claims'>) =>
     (await oidc.fetchUserInfo(config, token, claims()?.sub ?? '')).preferred_username
 
   it('are added by an admin, who turns the setting on and sees the secret once', async () => {

@@ -39,7 +39,7 @@ export async function startHarness() {
   }
   const configure = async (application: TestApplication, replica: 0 | 1 = 0) => {
     const customFetch: oidc.CustomFetch = (url, { method, headers, body }) =>
-      reach(url, { method, headers, body: body ?? null }, replica)
+      reach(url, { method, headers, body: (body ?? null) as BodyInit | null }, replica)
     const authentication = application.type === 'public' ? oidc.None() : oidc.ClientSecretBasic(secret)
     const options = { [oidc.customFetch]: customFetch }
     return await oidc.discovery(new URL(origin), application.id, undefined, authentication, options)
