@@ -13,7 +13,7 @@ import { postJson, startInstance, type Instance } from './start-instance.ts'
 
 const password = 'a long password'
 const name = 'Reading wiki'
-type Granted = Awaited<ReturnType<typeof oidc.authorizationCodeGrant>>
+type Granted = Pick<oidc.TokenEndpointResponse & oidc.TokenEndpointResponseHelpers, 'access_token' | 'claims'>
 
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
 

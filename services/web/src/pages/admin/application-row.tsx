@@ -1,4 +1,5 @@
 import type { Application, ReceiverState } from '@gatehouse/client'
+import { Fragment } from 'react'
 import { UserName } from '../../components/avatar.tsx'
 import { CopyButton } from '../../components/copy-field.tsx'
 import { RowError } from '../../components/error-message.tsx'
@@ -30,7 +31,11 @@ export function ApplicationRow({ application, onChanged }: Props) {
           {application.skipConsent && <Badge>{t('doesn’t ask')}</Badge>}
         </h3>
         <p className="small muted">
-          {hostsOf(application)}
+          {hostsOf(application).map((host) => (
+            <Fragment key={host}>
+              <bdi translate="no">{host}</bdi> ·{' '}
+            </Fragment>
+          ))}
           <Phrase text="created {time}" values={{ time: <RelativeTime at={createdAt} /> }} />
         </p>
         <Receiver channel="backchannel" state={receiver.backchannel} />
@@ -50,10 +55,7 @@ export function ApplicationRow({ application, onChanged }: Props) {
 }
 
 /** Where people come back to. */
-function hostsOf({ redirectUris }: Application): string {
-  const hosts = new Set(redirectUris.map((uri) => hostOf(uri) || uri))
-  return [...hosts, ''].join(' · ')
-}
+const hostsOf = ({ redirectUris }: Application): string[] => [...new Set(redirectUris.map((uri) => hostOf(uri) || uri))]
 
 function Receiver({ channel, state }: { channel: Channel; state: ReceiverState | null }) {
   if (!state) return null
