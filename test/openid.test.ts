@@ -17,6 +17,7 @@ describe('After the answer to a change no application has anything of the accoun
   before(async () => {
     instance = opened.use(await startOpenidInstance())
     const { id, secret } = await instance.buildApplication({ redirectUris: [redirect_uri] })
+    // eslint-disable-next-line @typescript-eslint/no-deprecated -- is marked so that nobody overlooks it
     const options = { execute: [oidc.allowInsecureRequests] }
     config = await oidc.discovery(new URL(instance.origin), id, undefined, oidc.ClientSecretBasic(secret), options)
   })
