@@ -17,6 +17,7 @@ describe('After the answer to a change no application has anything of the accoun
   before(async () => {
     instance = opened.use(await startOpenidInstance())
     const { id, secret } = await instance.buildApplication({ redirectUris: [redirect_uri] })
+    // eslint-disable-next-line @typescript-eslint/no-deprecated -- is marked so that nobody overlooks it
     const options = { execute: [oidc.allowInsecureRequests] }
     config = await oidc.discovery(new URL(instance.origin), id, undefined, oidc.ClientSecretBasic(secret), options)
   })
@@ -60,7 +61,7 @@ describe('After the answer to a change no application has anything of the accoun
     return works
   }
 
-  type Person = { id: string; token: string }
+  type Person = { id: string; token: string; username: string }
   const own = (method: string, path: string, body: object) => (person: Person) =>
     answered(instance.call(method, path, { token: person.token, body }))
   const byAdmin = (method: string, path: string, body?: object) => (person: Person) =>
@@ -70,8 +71,8 @@ describe('After the answer to a change no application has anything of the accoun
       'change of the password',
       own('POST', '/api/users/@me/change-password', { currentPassword: password, newPassword: `${password}r` }),
     ],
-    ['end of sessions', own('POST', '/api/users/@me/sessions/end', {})],
-    ['deletion', own('DELETE', '/api/users/@me', { password, mode: 'soft' })],
+    ['end of sessions', own('POST', '/api/users/@me/sessions/end', { password })],
+    ['deletion', (person) => own('DELETE', '/api/users/@me', { password, username: person.username })(person)],
     ['reset by an admin', byAdmin('POST', '/reset-password')],
     ['suspension', byAdmin('POST', '/suspend', {})],
     ['deletion by an admin', byAdmin('DELETE', '', { mode: 'soft' })],
@@ -82,7 +83,7 @@ describe('After the answer to a change no application has anything of the accoun
       const registered = await answered(
         instance.call<{ token: string; user: { id: string } }>('POST', '/api/auth/register', { body }),
       )
-      const person = { id: registered.body.user.id, token: registered.body.token }
+      const person = { id: registered.body.user.id, token: registered.body.token, username: body.username }
       const tokens: Awaited<ReturnType<typeof logIn>>[] = []
       for (let made = 0; made <= count; made += 1) tokens.push(await logIn(person.token))
       const control = tokens.pop()!
