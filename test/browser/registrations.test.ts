@@ -181,6 +181,8 @@ describe('registrations that wait for approval in the browser', function () {
       'the denial is taken back',
       async () => (await count('registrations where denied_at is null and username is not null')) === 100,
     )
+    await eventually('they are shown as they were', async () => (await rowOf(admin, 'robot_').count()) === 100)
+    expect(await selected(admin).count()).to.equal(0)
     expect((await ask('robot_too', {}, '198.51.100.1')).status).to.equal(202)
   })
 

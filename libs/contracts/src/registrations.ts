@@ -51,7 +51,7 @@ export type WaitingRegistrationReply = z.infer<typeof waitingRegistration>
 
 /** `q`: a part of the username, the display name, the reason or the network. */
 export const listRegistrationsQuery = pageQuery.extend({ q: text('q').max(100).optional() })
-/** Oldest first. `total`: of these that wait, without the denied ones. */
+/** Oldest first. `total`: of these that wait, without the denied ones, up to `waitingCountMax`. */
 export const listRegistrationsReply = z.object({
   registrations: z.array(waitingRegistration),
   total: z.number().int(),

@@ -57,7 +57,6 @@ export const policy = {
   registrationMs: 30 * 24 * 60 * 60 * 1000,
   denialUndoMs: 60_000,
   registrationSweepIntervalMs: 60_000,
-  waitingCountMax: 1_000,
   /** Spec: Login 5. */
   homeCheckTimeoutMs: 10_000,
   /** Until the word of federation-fanout on a slow home arrives. */

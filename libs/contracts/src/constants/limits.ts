@@ -36,6 +36,8 @@ export const reservedUsernamesMax = 500
 /** Contract: 3, Approval. */
 export const registrationReasonMax = 500
 export const decisionsAtOnce = 200
+/** More that wait are not counted. */
+export const waitingCountMax = 1_000
 export const denialBlockHoursMax = 720
 export const inviteNameMax = 64
 /** Contract: 3, Applications. */

@@ -195,7 +195,7 @@ export const settings = {
   ...inSection('Mail', {
     SMTP_URL: setting(accounts, variables.text(''), {
       isSecret: true,
-      meaning: 'Server that sends mail. Without it, this instance sends none',
+      meaning: 'Server that sends mail: smtps://…, or smtp://… with STARTTLS. Without it, this instance sends none',
       note: 'Examples: smtps://user:password@mail.example, smtp://user:password@mail.example:587. smtp:// requires STARTTLS, except on a loopback address. See docs/operate/data-services.md.',
     }),
     SMTP_CA: setting(accounts, variables.pem(), {

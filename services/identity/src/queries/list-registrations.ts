@@ -1,11 +1,10 @@
-import type { RegistrationState, listRegistrationsQuery } from '@gatehouse/contracts'
+import { limits, type RegistrationState, type listRegistrationsQuery } from '@gatehouse/contracts'
 import { read } from '@gatehouse/database'
 import { Registration, User } from '@gatehouse/domain'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 import { hashSecret } from '../hashing/hash-secret.ts'
 import { boundsAt, isWaiting } from '../operations/approval/waiting.ts'
-import { policy } from '../policy.ts'
 
 type ReadDeps = Pick<Deps, 'orm' | 'databaseTime'>
 
@@ -44,7 +43,7 @@ export async function listRegistrations(
   const values = like ? searched.map(() => like) : []
   const where = `from registrations where username is not null and created_at > ?${matches}`
   const page = `select ${columns} ${where} and (denied_at is null or denied_at > ?) and id > ? order by registrations.id limit ?`
-  const counting = `select count(*)::int as total from (select ${where} and denied_at is null limit ${policy.waitingCountMax}) as waiting`
+  const counting = `select count(*)::int as total from (select ${where} and denied_at is null limit ${limits.waitingCountMax}) as waiting`
   const [rows, [counted]] = await Promise.all([
     read<Row>(em, page, [created, ...values, denied, cursor ?? '0', limit + 1]),
     read<{ total: number }>(orm.em.fork(), counting, [created, ...values]),

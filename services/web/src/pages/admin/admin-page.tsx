@@ -1,7 +1,7 @@
 import type { User } from '@gatehouse/client'
+import { limits } from '@gatehouse/contracts/constants'
 import { lazy, type ReactNode, Suspense } from 'react'
 import { Link } from 'wouter'
-import { formatNumber } from '../../components/format.ts'
 import { NavLink, PageFrame } from '../../components/page-frame.tsx'
 import { Badge, Skeleton } from '../../components/status.tsx'
 import { useQuery } from '../../hooks.ts'
@@ -9,6 +9,7 @@ import { NotFoundPage } from '../not-found-page.tsx'
 import { SecondFactorDemand, useSecondFactorDemand } from '../home/second-factor-section.tsx'
 import { AuditSection } from './audit-section.tsx'
 import { FederationSection, OpenOrders } from './federation-section.tsx'
+import { upTo } from './format-count.ts'
 import { InvitesSection } from './invites-section.tsx'
 import { OverviewSection } from './overview-section.tsx'
 import { SettingsSection } from './settings-section.tsx'
@@ -95,7 +96,7 @@ function RegistrationsLink({ current }: { current: boolean }) {
       {t('Registrations')}
       {total > 0 && (
         <Badge tone="warning">
-          {formatNumber(total)}
+          {upTo(limits.waitingCountMax)(total)}
           <span className="visually-hidden"> {t('waiting')}</span>
         </Badge>
       )}

@@ -11,6 +11,7 @@ import { Icon } from '../../components/icon.tsx'
 import { Notice, Skeleton, StatusDot } from '../../components/status.tsx'
 import { useQuery } from '../../hooks.ts'
 import { t, type Text } from '../../language/language.ts'
+import { upTo } from './format-count.ts'
 
 /** Contract: 5, Overview. */
 export function OverviewSection() {
@@ -117,7 +118,6 @@ function FirstSteps({ done }: { done: Overview['firstSteps'] }) {
   )
 }
 
-const upTo = (max: number) => (count: number) => formatNumber(count) + (count >= max ? '+' : '')
 const formatCount = upTo(limits.overviewMax)
 
 function figuresOf({ accounts, ...overview }: Overview): [label: Text, value: ReactNode, href?: string][] {

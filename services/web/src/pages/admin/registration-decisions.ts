@@ -16,7 +16,7 @@ const decidedAtOnce = 25
 /** Contract: 3, Approval. */
 const undoMs = 60_000
 
-/** All that wait, so that they can be sorted here. */
+/** All that wait, so that they can be sorted here, up to `readMax`. */
 export async function fetchRegistrations(client: Client, q: string | undefined, signal: AbortSignal) {
   const readPage = (cursor?: string) => client.call('listRegistrations', { query: { q, cursor }, signal })
   const first = await readPage()
@@ -26,7 +26,7 @@ export async function fetchRegistrations(client: Client, q: string | undefined, 
     registrations = [...registrations, ...page.registrations]
     nextCursor = page.nextCursor
   }
-  return { registrations, total: first.total }
+  return { registrations, total: first.total, isWhole: nextCursor === null }
 }
 
 /** In parts, so that no answer takes long. `outcome` has what was done before a part failed. */

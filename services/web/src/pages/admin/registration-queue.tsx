@@ -26,6 +26,12 @@ export function RegistrationQueue({ rows, order, onDecided }: Props) {
     queue.leave(new Set(ids))
     decisions.run({ ids: [...ids], decision: act })
   }
+  // As for a key: what is taken back is not selected again.
+  const leaving: Decisions['work'] = (body) => async (signal, client) => {
+    const outcome = await decisions.work(body)(signal, client)
+    queue.leave(new Set(body.ids))
+    return outcome
+  }
   const undo = () => decisions.denied && decisions.restore(decisions.denied.ids)
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
     if (event.altKey || (event.repeat && !event.key.startsWith('Arrow'))) return
@@ -54,7 +60,7 @@ export function RegistrationQueue({ rows, order, onDecided }: Props) {
     >
       <RegistrationToolbar {...{ rows, queue, decisions, undo }} onAct={(named) => decide(queue.selected, named)} />
       <RegistrationRows {...{ groups, queue }} decide={decideOne(decisions, decide)} />
-      {asking && <asking.Dialog rows={asking.rows} work={decisions.work} onClose={() => setAsking(null)} />}
+      {asking && <asking.Dialog rows={asking.rows} work={leaving} onClose={() => setAsking(null)} />}
     </div>
   )
 }

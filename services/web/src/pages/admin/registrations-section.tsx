@@ -1,8 +1,10 @@
+import { limits } from '@gatehouse/contracts/constants'
 import { formatNumber } from '../../components/format.ts'
 import { useInstanceInfo } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 import '../../styles/registrations.css'
 import { AdminList, type Filter } from './admin-list.tsx'
+import { upTo } from './format-count.ts'
 import { fetchRegistrations } from './registration-decisions.ts'
 import { RegistrationQueue } from './registration-queue.tsx'
 import type { Order } from './registration-selection.ts'
@@ -28,8 +30,8 @@ export function RegistrationsSection() {
       title={t('Registrations')}
       filters={listFilters()}
       fetchPage={async ({ q }, signal, client) => {
-        const { registrations, total } = await fetchRegistrations(client, q, signal)
-        return { items: registrations, nextCursor: null, count: formatCount(total) }
+        const listed = await fetchRegistrations(client, q, signal)
+        return { items: listed.registrations, nextCursor: null, count: formatCount(listed) }
       }}
       watched="registrations"
       empty={({ q }) => (q ? t('No registrations found.') : nobody)}
@@ -41,5 +43,13 @@ export function RegistrationsSection() {
   )
 }
 
-const formatCount = (total: number): string =>
-  total === 1 ? t('1 person is waiting') : t('{count} are waiting', { count: formatNumber(total) })
+type Listed = Awaited<ReturnType<typeof fetchRegistrations>>
+
+function formatCount({ registrations, total, isWhole }: Listed): string {
+  if (total === 1) return t('1 person is waiting')
+  const count = upTo(limits.waitingCountMax)(total)
+  if (isWhole) return t('{count} are waiting', { count })
+  // The list has no further page.
+  const shown = formatNumber(registrations.length)
+  return t('{count} are waiting. These are the first {shown}.', { count, shown })
+}

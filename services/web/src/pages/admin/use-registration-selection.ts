@@ -9,9 +9,12 @@ export function useSelection(ids: readonly string[]) {
   const [selection, setSelection] = useState(selections.emptySelection)
   const ref = useRef<HTMLDivElement>(null)
   const hasFocus = useRef(false)
-  const lastIndex = useRef(0)
+  const last = useRef<{ ids: readonly string[]; current: string | null }>({ ids: [], current: null })
   const isThere = selection.current !== null && ids.includes(selection.current)
-  const current = isThere ? selection.current : (ids[Math.min(lastIndex.current, ids.length - 1)] ?? null)
+  const gone = new Set(last.current.ids.filter((id) => !ids.includes(id)))
+  // Rows before it may have gone too.
+  const nextThere = () => selections.findNext(last.current.ids, last.current.current, gone) ?? ids[0] ?? null
+  const current = isThere ? selection.current : nextThere()
   const selected = ids.filter((id) => selection.ids.has(id))
 
   const focusRow = (id: string | null) => {
@@ -20,7 +23,7 @@ export function useSelection(ids: readonly string[]) {
     ;(row ?? ref.current)?.focus()
   }
   useLayoutEffect(() => {
-    lastIndex.current = Math.max(0, current === null ? 0 : ids.indexOf(current))
+    last.current = { ids, current }
     if (hasFocus.current && document.activeElement === document.body) focusRow(current)
   })
   const goTo = (to: string, isRange = false) => {

@@ -11,7 +11,7 @@ import { ReasonField } from './reason-field.tsx'
 import { findRefusedField, type Registration } from './use-registration.ts'
 
 export function AccountStep({ children, ...registration }: Registration & { children?: ReactNode }) {
-  const { account, editAccount, mutation, invite, isClosed, setStep, availability, checkAvailability } = registration
+  const { account, editAccount, mutation, invite, usesInvite, setStep, availability, checkAvailability } = registration
   const { needsApproval, reason } = registration
   useEffect(() => checkAvailability.cancel, [checkAvailability])
   const problems = findRegistrationProblems(account)
@@ -24,7 +24,7 @@ export function AccountStep({ children, ...registration }: Registration & { chil
   }
   return (
     <Form className="stack stack--tight" onSubmit={submit}>
-      {isClosed && invite.check?.valid && (
+      {usesInvite && invite.check?.valid && (
         <p className="muted">
           {t('Your invite:')} <UserName strong>{invite.check.name}</UserName>
         </p>

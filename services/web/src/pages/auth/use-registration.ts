@@ -35,6 +35,7 @@ export function useRegistration() {
   const { isClosed: isClosedNow, ...checked } = useAvailability()
   const isClosed = isClosedNow ?? info?.registrationOpen === false
   const isInvited = invite.check?.valid === true
+  const asksMore = info?.approvalRequired === true || info?.proofOfWork === 'registration'
   const needsApproval = info?.approvalRequired === true && !isInvited
 
   const register = () =>
@@ -75,6 +76,8 @@ export function useRegistration() {
     ways: { ...ways, providers, passwords },
     isClosed,
     invite,
+    /** It spares an approval or a proof too. */
+    usesInvite: isInvited && (isClosed || asksMore),
     step,
     setStep,
     account,
