@@ -136,6 +136,22 @@ describe('The sender of mail', () => {
     expect((await emailOf(user)).bouncedAt).to.equal(null)
   })
 
+  it('keeps a mail that it cannot write for another replica, and sends the others', async () => {
+    const [unknown, user] = [await buildReader(), await buildReader()]
+    for (const one of [unknown, user]) await tell(one)
+    const em = identity.deps.orm.em.fork()
+    await em.nativeUpdate(Mail, { userId: unknown.id }, { kind: 'of_a_newer_release' })
+
+    await sendMails(identity)
+
+    expect(server.mails.map(({ to }) => to)).to.deep.equal([`${user.username}@mail.example`])
+    expect([await waiting(), identity.logLines.some(({ msg }) => msg === 'mail failed')]).to.deep.equal([1, true])
+    await em.nativeUpdate(Mail, { userId: unknown.id }, { kind: 'password_changed' })
+    identity.clock.advance(hour)
+    await sendMails(identity)
+    expect([server.mails.length, await waiting()]).to.deep.equal([2, 0])
+  })
+
   it('blames no address for what the server thinks of this instance', async () => {
     const user = await buildReader()
     await tell(user)

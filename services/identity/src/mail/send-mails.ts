@@ -49,12 +49,8 @@ export async function sendDueMails(deps: SendingDeps): Promise<void> {
 }
 
 async function send(deps: SendingDeps, mail: Mail, instance: string): Promise<Failure['outcome'] | 'sent'> {
-  const { config, clock, log, metrics, mailer } = deps
-  const { origin, domain } = config.publicAddress
-  const { address: to, language, createdAt } = mail
-  const written = renderMail({ ...mail, kind: mail.kind as MailKind, instance, origin, token: tokenOf(deps, mail) })
-  const messageId = `<${mail.messageId}@${domain}>`
-  const failure = await mailer.send({ messageId, to, sender: instance, language, written, at: createdAt })
+  const { clock, log, metrics } = deps
+  const failure = await deliver(deps, mail, instance)
   const outcome = failure?.outcome ?? 'sent'
   mailsCounter(metrics).inc({ outcome })
   if (failure) log.warn({ mailId: mail.id, kind: mail.kind, ...failure.log }, `mail ${outcome}`)
@@ -62,11 +58,28 @@ async function send(deps: SendingDeps, mail: Mail, instance: string): Promise<Fa
   return outcome
 }
 
+/** One that cannot be written, as of a kind that only a newer replica knows, waits like a failed one and holds up no other. */
+async function deliver({ mailer, ...deps }: SendingDeps, mail: Mail, sender: string): Promise<Failure | null> {
+  const { origin, domain } = deps.config.publicAddress
+  const { address: to, language, createdAt: at } = mail
+  const messageId = `<${mail.messageId}@${domain}>`
+  try {
+    const given = { ...mail, kind: mail.kind as MailKind, instance: sender, origin, token: tokenOf(deps, mail) }
+    return await mailer.send({ messageId, to, sender, language, written: renderMail(given), at })
+  } catch {
+    // Without its cause, which may quote the secret of a link.
+    return { outcome: 'failed', isOfAddress: false, log: { code: 'UNWRITTEN' } }
+  }
+}
+
 const mailsCounter = (metrics: Deps['metrics']) =>
   metrics.counter('gatehouse_mails_total', 'Attempts to send a mail by outcome', ['outcome'])
 
 /** A link of a recovery names its account too. Contract: 3, recover. */
-function tokenOf({ encryptionKey }: SendingDeps, { kind, userId, secret, messageId }: Mail): string {
+function tokenOf(
+  { encryptionKey }: Pick<SendingDeps, 'encryptionKey'>,
+  { kind, userId, secret, messageId }: Mail,
+): string {
   const plain = secret == null ? '' : decrypt(encryptionKey, secret, mailContext(messageId))
   return kind === 'recovery' ? `${userId}.${plain}` : plain
 }
