@@ -14,7 +14,7 @@ type Allowed = {
 
 const consentSql = `insert into application_consents (account_id, application_id, scopes, granted_at) values (?, ?, ?::jsonb, ?)
   on conflict (account_id, application_id) do update set scopes = (
-    select jsonb_agg(distinct scope) from jsonb_array_elements(application_consents.scopes || excluded.scopes) as scope
+    select coalesce(jsonb_agg(distinct scope), '[]') from jsonb_array_elements(application_consents.scopes || excluded.scopes) as scope
   )`
 
 /**

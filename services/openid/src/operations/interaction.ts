@@ -7,7 +7,7 @@ import type { ProviderInteraction } from 'oidc-provider'
 import type { Deps } from '../deps.ts'
 import { authTimeOf, isLoginDue } from '../grants/authentication.ts'
 import { insertGrant } from '../grants/allow.ts'
-import { findApplication } from '../provider/client.ts'
+import { findApplication, isNative } from '../provider/client.ts'
 import { withPublicAddress } from '../routes/protocol.ts'
 
 type Http = Pick<Context, 'req' | 'res'>
@@ -57,6 +57,8 @@ export function askingApplication({ id, name }: Application, redirectUri: string
 type Asking = { interaction: ProviderInteraction; application: Application; caller: ActingCaller }
 
 async function isConsentNeeded(deps: Deps, { interaction, application, caller }: Asking): Promise<boolean> {
+  // Any program on the device can be at that address, and ask in the name of this one. RFC 8252, 8.6.
+  if (application.type === 'public' && isNative(String(interaction.params['redirect_uri']))) return true
   if (application.skipConsent) return false
   if (
     String(interaction.params['prompt'] ?? '')

@@ -60,6 +60,9 @@ const insertSql = `insert into openid_rows (model, id_hash, payload, grant_id, a
   on conflict (model, id_hash) do update set payload = excluded.payload, grant_id = excluded.grant_id,
     account_id = excluded.account_id, expires_at = excluded.expires_at`
 
+/** Anybody may store a request of a public application, and no longer one than an address holds. */
+const longest = 16_384
+
 /** A grant lives as long as what it gives. */
 const extendSql = `update openid_rows set expires_at = greatest(expires_at, ?),
     payload = jsonb_set(payload, '{exp}', to_jsonb(greatest((payload->>'exp')::bigint, ?::bigint)))
@@ -101,6 +104,7 @@ export function createAdapter(deps: AdapterDeps) {
       if (typeof value === 'string' && !isStorableText(value)) throw deps.unstorable()
       return value
     })
+    if (text.length > longest) throw deps.unstorable()
     const row = [model, hashSecret(id), text, grantHash, ...ofPerson, userCodeHash]
     await changeRows(em(), insertSql, [...row, new Date(now), expiresAt])
     if (model !== 'RefreshToken') return

@@ -12,7 +12,7 @@ export async function findApplication(em: EntityManager, id: string): Promise<Ap
 export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
 
 /** Of an application on somebody's own device: a port that it cannot choose beforehand is any port. RFC 8252, 7.3. */
-const isNative = (uri: string) => isPrivateUseUri(uri) || (uri.startsWith('http:') && isLoopback(uri))
+export const isNative = (uri: string) => isPrivateUseUri(uri) || (uri.startsWith('http:') && isLoopback(uri))
 const isLoopback = (uri: string) => URL.canParse(uri) && loopbackHost.test(new URL(uri).hostname)
 
 /** Members that the library does not know: it is told of them, and the comparison of secrets reads them. */

@@ -36,7 +36,8 @@ export function createConfiguration(deps: ConfigurationDeps, loaded: Library, ke
   const { origin } = deps.config.publicAddress
   const lost = (model: string) =>
     model === 'PushedAuthorizationRequest' ? new loaded.errors.InvalidRequestUri() : new loaded.errors.InvalidGrant()
-  const unstorable = () => new loaded.errors.InvalidRequest('a parameter has characters that are not allowed')
+  const unstorable = () =>
+    new loaded.errors.InvalidRequest('the request is too long, or has characters that are not allowed')
   return {
     // By default memory, which no other replica has.
     adapter: createAdapter({ ...deps, lost, unstorable }),
@@ -99,7 +100,7 @@ const signingUses = [
   ...['introspectionSigningAlgValues', 'authorizationSigningAlgValues', 'requestObjectSigningAlgValues'],
 ]
 
-const cookieNames = { session: 'gatehouse_openid', interaction: 'gatehouse_asked', resume: 'gatehouse_resume' }
+export const cookieNames = { session: 'gatehouse_openid', interaction: 'gatehouse_asked', resume: 'gatehouse_resume' }
 
 function cookieKeys({ encryptionSecret, previousEncryptionSecrets = [] }: Deps['config']): string[] {
   const derive = (secret: string) => hkdfSync('sha256', secret, '', 'gatehouse openid cookies', 32)
@@ -107,8 +108,12 @@ function cookieKeys({ encryptionSecret, previousEncryptionSecrets = [] }: Deps['
 }
 
 /** Each request asks the person at the page: no cookie says who is there. `prompt=none` is login_required always. */
-function createPolicy({ interactionPolicy: { Check, Prompt } }: Library) {
-  const undecided = (ctx: ProviderContext) => !ctx.oidc.result?.login
+function createPolicy({ errors, interactionPolicy: { Check, Prompt } }: Library) {
+  const undecided = ({ oidc: { result, account } }: ProviderContext) => {
+    // The library takes for granted that who has decided is still there.
+    if (result?.login && !account) throw new errors.AccessDenied()
+    return !result?.login
+  }
   const undecidedCheck = new Check('undecided', 'End-User authentication is required', 'login_required', undecided)
   const byName = (name: string) => new Prompt({ name, requestable: true })
   return [new Prompt({ name: 'login', requestable: true }, undecidedCheck), byName('consent'), byName('select_account')]

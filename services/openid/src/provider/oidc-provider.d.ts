@@ -13,6 +13,7 @@ declare module 'oidc-provider' {
       result?: Payload & { login?: { accountId: string }; consent?: { grantId: string } }
       session?: { accountId?: string; destroyed?: boolean }
       client?: ProviderClient
+      account?: { accountId: string }
       entities: Record<string, unknown>
       provider: Provider
     }
@@ -50,7 +51,7 @@ declare module 'oidc-provider' {
   type NewPrompt = new (info: { name: string; requestable: boolean }, ...checks: Check[]) => { name: string }
   export const interactionPolicy: { Check: NewCheck; Prompt: NewPrompt }
   export const errors: Record<
-    'InvalidGrant' | 'InvalidRequest' | 'InvalidTarget' | 'InvalidRequestUri' | 'SessionNotFound',
+    'AccessDenied' | 'InvalidGrant' | 'InvalidRequest' | 'InvalidTarget' | 'InvalidRequestUri' | 'SessionNotFound',
     new (message?: string) => Error
   >
 }

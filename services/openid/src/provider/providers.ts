@@ -2,7 +2,7 @@ import { Unavailable } from '@gatehouse/runtime'
 import type Provider from 'oidc-provider'
 import type { ProviderClient, ProviderContext } from 'oidc-provider'
 import type { Deps } from '../deps.ts'
-import { compareSecret, createConfiguration, type Library } from './configuration.ts'
+import { compareSecret, cookieNames, createConfiguration, type Library } from './configuration.ts'
 import { endByHint } from './end-session.ts'
 
 type ProvidersDeps = Pick<Deps, 'orm' | 'clock' | 'config' | 'keyring' | 'log' | 'metrics'>
@@ -38,6 +38,7 @@ function createProvider(deps: ProvidersDeps, { default: Provider }: Library, con
       return compareSecret.call(this, given, deps.clock.now())
     },
   })
+  provider.use(keepPagesSafe)
   provider.use(answerFaults(provider, deps))
   provider.use(endByHint(deps))
   // No cookie says who is there: what the library would remember of the person ends with the answer.
@@ -45,6 +46,20 @@ function createProvider(deps: ProvidersDeps, { default: Provider }: Library, con
     if (oidc.session) oidc.session.destroyed = true
   })
   return provider
+}
+
+const sessionCookie = new RegExp(`^${cookieNames.session}(\\.sig)?=`)
+
+/**
+ * A request that fails after the decision leaves the library's session in the browser, and with it no later request is known: an
+ * application could lock a browser out of all others. The page of `form_post` runs its one script, whose hash the library adds.
+ */
+async function keepPagesSafe(ctx: ProviderContext, next: () => Promise<unknown>): Promise<void> {
+  ctx.set('Content-Security-Policy', "default-src 'none'; script-src; base-uri 'none'; frame-ancestors 'none'")
+  await next()
+  const set = [ctx.response.get('Set-Cookie') as string | string[]].flat().filter(Boolean)
+  const kept = set.filter((line) => !sessionCookie.test(line))
+  if (kept.length < set.length) ctx.set('Set-Cookie', kept)
 }
 
 /** The library has 500 for whatever is thrown. A database that is away is 503 everywhere else. Contract: 1. */
