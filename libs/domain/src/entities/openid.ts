@@ -80,7 +80,7 @@ export const ApplicationNotice = defineEntity({
   tableName: 'application_notices',
   uniques: [{ name: 'application_notices_once', properties: ['applicationId', 'channel', 'eventId'] }],
   properties: {
-    id: p.bigint('string').primary().defaultRaw('next_snowflake()'),
+    id: p.bigint('string').primary().autoincrement(false).defaultRaw('next_snowflake()'),
     applicationId: p.bigint('string'),
     channel: p.text().$type<NoticeChannel>(),
     /** Of the event in the outbox, or of a verification. */
