@@ -30,6 +30,7 @@ const ownProgram = {
   caddy: 'test/web-proxies.test.ts',
   apache2: 'test/apache-openidc.system.test.ts',
   'libapache2-mod-auth-openidc': 'test/apache-openidc.system.test.ts',
+  glewlwyd: 'test/glewlwyd.system.test.ts',
 } as const
 
 const selection = select()

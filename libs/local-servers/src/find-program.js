@@ -17,6 +17,7 @@ export const programs = {
   xvfb: 'XVFB_BIN',
   apache2: 'APACHE2_BIN',
   'libapache2-mod-auth-openidc': 'MOD_AUTH_OPENIDC',
+  glewlwyd: 'GLEWLWYD_BIN',
 }
 const otherNames = {
   'chromium-headless-shell': ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'],
