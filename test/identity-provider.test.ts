@@ -8,32 +8,7 @@ import { eventually, freePort } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import Provider from 'oidc-provider'
 import { startInstance } from './instance.ts'
-
-/** A browser: cookies, and redirects up to an address that `isEnd` knows. */
-function openBrowser() {
-  const jar = new Map<string, string>()
-  const fetchOnce = async (url: string, init: RequestInit = {}) => {
-    const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
-    const headers = { ...(init.headers as Record<string, string>), cookie }
-    const response = await fetch(url, { ...init, headers, redirect: 'manual' })
-    for (const line of response.headers.getSetCookie()) {
-      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
-      jar.set(name, value)
-    }
-    return response
-  }
-  const follow = async (url: string, init: RequestInit = {}): Promise<{ url: string; text: string }> => {
-    const response = await fetchOnce(url, init)
-    const location = response.headers.get('location')
-    if (location === null || location.includes('/sign-in#')) {
-      return { url: location ?? url, text: await response.text() }
-    }
-    return await follow(new URL(location, url).href)
-  }
-  const send = async (url: string, form: Record<string, string>) =>
-    await follow(url, { method: 'POST', body: new URLSearchParams(form) })
-  return { fetchOnce, follow, send }
-}
+import { openBrowser, type TestBrowser } from './open-browser.ts'
 
 /** Contract: 3, Identity providers. With a certified implementation of OpenID Connect, over the whole path. */
 describe('A certified identity provider', function () {
@@ -86,7 +61,7 @@ describe('A certified identity provider', function () {
   }
 
   /** Logs in at the provider, agrees, and gives what the page of the web app gets. */
-  async function signIn(browser: ReturnType<typeof openBrowser>, sub: string, { purpose = 'login', token = '' } = {}) {
+  async function signIn(browser: TestBrowser, sub: string, { purpose = 'login', token = '' } = {}) {
     const headers = { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) }
     const start = { method: 'POST', headers, body: JSON.stringify({ purpose }) }
     const started = await browser.fetchOnce(`${origin}/api/auth/providers/own/start`, start)
