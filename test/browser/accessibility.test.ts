@@ -3,6 +3,7 @@ import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
 import { addAxe, findFaults } from './accessible.ts'
+import { insertJoining } from './joining.ts'
 import { shown } from './shown.ts'
 import { postJson, startInstance, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
@@ -87,15 +88,7 @@ describe('accessibility of every page', function () {
     await answered(postJson(instance, '/api/admin/invites', { name: 'Friends', maxUses: 3, expiresAt: null }, token))
     await instance.runSql('update invites set by_member = true')
     await instance.runSql('update instance_settings set member_invites = 5, approval_required = true')
-    await instance.runSql(
-      `insert into registrations (id, receipt_hash, created_at, username, display_name, reason, network, client)
-       values (1, 'one', now(), 'rosa', 'Rosa', 'I sing in the choir.', '192.0.2.1', 'Firefox on Linux'),
-         (2, 'two', now(), 'robot', null, null, '198.51.100.0', null), (3, 'three', now(), 'robot_2', null, null, '198.51.100.0', null)`,
-    )
-    await instance.runSql(
-      `insert into emails (user_id, address, key, language, notices)
-       select id, 'alice@mail.example', 'alice@mail.example', 'en', true from users where username = 'alice'`,
-    )
+    await insertJoining(instance)
   })
 
   after(() => resources.disposeAsync())

@@ -7,6 +7,7 @@ import sharp from 'sharp'
 import type { Browser, Page } from 'playwright-core'
 import { type DialogName, dialogNames } from '../../services/web/src/components/dialog-names.ts'
 import { addAxe, findFaults } from './accessible.ts'
+import { insertJoining } from './joining.ts'
 import { shown, shownText } from './shown.ts'
 import { postJson, startInstance, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
@@ -408,15 +409,7 @@ describe('every dialog by keyboard alone', function () {
     await instance.runSql("update users set suspended_at = 1, suspended_reason = 'spam' where username = 'carl'")
     await instance.runSql("update users set second_factor = true where username = 'bert'")
     await instance.runSql('update instance_settings set member_invites = 5')
-    await instance.runSql(
-      `insert into registrations (id, receipt_hash, created_at, username, display_name, reason, network, client)
-       values (1, 'one', now(), 'rosa', 'Rosa', 'I sing in the choir.', '192.0.2.1', 'Firefox on Linux'),
-         (2, 'two', now(), 'robot', null, null, '198.51.100.0', null), (3, 'three', now(), 'robot_2', null, null, '198.51.100.0', null)`,
-    )
-    await instance.runSql(
-      `insert into emails (user_id, address, key, language, notices)
-       select id, 'alice@mail.example', 'alice@mail.example', 'en', true from users where username = 'alice'`,
-    )
+    await insertJoining(instance)
     await instance.runSql(
       `insert into passkeys (id, user_id, credential_id, public_key, counter, name, created_at)
        select 1, id, 'id', 'key', 0, 'phone', now() from users where username = 'alice'`,
