@@ -6,7 +6,7 @@ import { anyText, namedObject, optionalText, snowflake, text, timestampMs } from
 
 // Contract: 3, Approval. Registrations that wait for an admin.
 
-/** Why somebody wants to join, for who decides. Empty means none. */
+/** The reason of a registration, for the admin who decides. An empty text means none. */
 export const registrationReason = text('reason')
   .overwrite((value) => value.trim())
   .refine((value) => countCodePoints(value) <= limits.registrationReasonMax, {

@@ -42,6 +42,11 @@ export function violates(error: unknown, constraint: string): boolean {
   return error instanceof Error && 'constraint' in error && error.constraint === constraint
 }
 
+/** Until the transaction ends nobody else holds the lock of this name. */
+export async function lockName(em: EntityManager, name: string): Promise<void> {
+  await read(em, 'select pg_advisory_xact_lock(hashtextextended(?, 0))', [name])
+}
+
 /** For `= any(?::bigint[])`: the statement's text does not depend on the number of ids. */
 export function bigintArray(ids: readonly string[]): string {
   return `{${ids.join(',')}}`

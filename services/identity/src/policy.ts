@@ -157,7 +157,7 @@ export const policy = {
   mailLeaseMs: 3 * 60 * 1000,
   /** An address of many accounts. */
   recoveriesOfAddress: 10,
-  /** Of what somebody types to get a link. */
+  /** Characters of a username or an address in a request for a recovery link. */
   recoveryAskedMax: 320,
   /** A login by another client is told. Contract: 3, Mail. */
   clientKnownMs: 30 * 24 * 60 * 60 * 1000,

@@ -61,7 +61,7 @@ export const Mail = defineTable('Mail', 'mails', {
 })
 export type Mail = InferEntity<typeof Mail>
 
-/** What somebody typed to get a link. The sender finds out whether there is an account, so that no answer depends on it. */
+/** What was typed in a request for a recovery link. The sender looks for the account later, so that no answer depends on it. */
 export const RecoveryRequest = defineTable('RecoveryRequest', 'recovery_requests', {
   id: p.bigint('string').primary().autoincrement(false).defaultRaw('next_snowflake()'),
   asked: p.json<{ username: string | null; email: string | null }>(),

@@ -1,6 +1,6 @@
 import { enqueue } from '@gatehouse/bus'
 import { peerChanged } from '@gatehouse/contracts'
-import { read, transaction } from '@gatehouse/database'
+import { lockName, transaction } from '@gatehouse/database'
 import { ApprovalRequest, Peer, assertCallerCurrent, type ActingAdmin } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
@@ -24,7 +24,7 @@ export async function withPeer<T>(
 ): Promise<T> {
   const result = await transaction(deps.orm, async (em) => {
     if (actor) await assertCallerCurrent(em, actor, { admin: true })
-    await read(em, 'select pg_advisory_xact_lock(hashtextextended(?, 0))', [`peer ${origin}`])
+    await lockName(em, `peer ${origin}`)
     const peer = await em.findOne(Peer, { origin }, { lockMode: LockMode.PESSIMISTIC_WRITE })
     const before = await describeOrigin(em, origin)
     const changed = await change(em, peer)

@@ -1,10 +1,10 @@
-import { emailKeyOf, normalizeUsername, usernameHere } from '@gatehouse/contracts'
+import { emailKeyOf } from '@gatehouse/contracts'
 import { read, transaction } from '@gatehouse/database'
-import { Email, Mail, User } from '@gatehouse/domain'
+import { Email, Mail } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
-import { lockUser } from '../queries/load-user.ts'
+import { findNamed, lockUser } from '../queries/load-user.ts'
 import { enqueueLink } from './outbox.ts'
 
 export type SenderDeps = Pick<Deps, 'orm' | 'clock' | 'random' | 'log' | 'metrics' | 'config' | 'encryptionKey'>
@@ -24,13 +24,11 @@ export async function resolveRecoveryRequests(deps: SenderDeps): Promise<void> {
 }
 
 /** By both: a name may look like an address. */
-async function findAccounts({ config }: SenderDeps, em: EntityManager, { username, email }: Asked): Promise<string[]> {
+async function findAccounts(deps: SenderDeps, em: EntityManager, { username, email }: Asked): Promise<string[]> {
   const where = { key: email === null ? null : emailKeyOf(email), confirmedAt: { $ne: null } }
   const options = { orderBy: { userId: 'asc' }, limit: policy.recoveriesOfAddress } as const
   const byEmail = email === null ? [] : await em.find(Email, where, options)
-  const typed = username ?? ''
-  const names = [normalizeUsername(typed), usernameHere(typed, config.publicAddress.domain)]
-  const byName = await em.find(User, { username: { $in: names } })
+  const byName = await findNamed(em, username ?? '', deps.config.publicAddress.domain)
   const ids = [...byEmail.map(({ userId }) => userId), ...byName.map(({ id }) => id)]
   return [...new Set(ids)].toSorted((one, other) => (BigInt(one) < BigInt(other) ? -1 : 1))
 }

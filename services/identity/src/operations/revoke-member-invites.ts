@@ -6,7 +6,7 @@ import type { OperationContext } from '../deps.ts'
 
 type Revocation = { user: User; actor: Actor; requestId: string | undefined }
 
-/** Those that the account made as a member, and that still admit somebody. The account is locked. Contract: 4, Invites of members. */
+/** Revokes the active invites that the account made as a member. The account is locked. Contract: 4, Invites of members. */
 export async function revokeMemberInvites(deps: OperationContext, em: EntityManager, by: Revocation): Promise<void> {
   const { user, actor, requestId } = by
   const at = deps.clock.now()

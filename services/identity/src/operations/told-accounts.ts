@@ -1,5 +1,5 @@
 import { upstreamLimits, type ToldAccount } from '@gatehouse/contracts'
-import { bigintArray, changeRows, columnsOf, read, transaction } from '@gatehouse/database'
+import { bigintArray, changeRows, columnsOf, lockName, read, transaction } from '@gatehouse/database'
 import { User, plainUserProperties, sanitizeUser } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { Resources } from '@gatehouse/service-kit'
@@ -64,7 +64,7 @@ async function giveVersions({ orm }: Deps, { where, parameters }: Selection): Pr
     update account_versions set version = numbered.version
     from numbered where account_versions.user_id = numbered.user_id`
   await transaction(orm, async (em) => {
-    await read(em, `select pg_advisory_xact_lock(hashtextextended('account versions', 0))`)
+    await lockName(em, 'account versions')
     await changeRows(em, sql, parameters)
   })
 }

@@ -1,4 +1,4 @@
-import { baseUsername, normalizeUsername, snowflake } from '@gatehouse/contracts'
+import { baseUsername, normalizeUsername, snowflake, usernameHere } from '@gatehouse/contracts'
 import { batchedRead, read } from '@gatehouse/database'
 import { User, assertCurrent, plainUserProperties, stubPasswordHash } from '@gatehouse/domain'
 import type { ActingCaller, PlainUser } from '@gatehouse/domain'
@@ -42,6 +42,13 @@ export function requireLive(user: User | null): User {
   if (!user) throw refuse.user_unknown()
   if (user.isDeleted) throw refuse.target_deleted()
   return user
+}
+
+/** A name as it stands comes first: of an instance at another port the domain is the same. Contract: 1, Names as typed. */
+export async function findNamed(em: EntityManager, typed: string, domain: string): Promise<User[]> {
+  const exact = normalizeUsername(typed)
+  const named = await em.find(User, { username: { $in: [exact, usernameHere(typed, domain)] } })
+  return named.toSorted((one, other) => Number(other.username === exact) - Number(one.username === exact))
 }
 
 /** `id:` or `name:` in front decides: a name may be the digits of another id. Throws user_unknown, user_ambiguous. */

@@ -1,4 +1,4 @@
-import { changeRows, read } from '@gatehouse/database'
+import { changeRows, lockName, read } from '@gatehouse/database'
 import { BlockedNetwork, Registration } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import { LockMode, type EntityManager, type FilterQuery } from '@mikro-orm/postgresql'
@@ -40,7 +40,7 @@ export async function findWaiting(
  * any other lock of a registration. Throws username_taken where a registration waits with it.
  */
 export async function claimName(deps: Clocked, em: EntityManager, username: string): Promise<void> {
-  await lockText(em, `username ${username}`)
+  await lockName(em, `username ${username}`)
   if (await findWaiting(deps, em, { username })) throw refuse.username_taken()
 }
 
@@ -48,12 +48,8 @@ type Identity = { issuer: string; subject: string }
 
 /** As `claimName`, for the identity of a provider. Throws registration_pending. */
 export async function claimIdentity(deps: Clocked, em: EntityManager, { issuer, subject }: Identity): Promise<void> {
-  await lockText(em, `identity ${issuer} ${subject}`)
+  await lockName(em, `identity ${issuer} ${subject}`)
   if (await findWaiting(deps, em, { issuer, subject })) throw refuse.registration_pending()
-}
-
-async function lockText(em: EntityManager, text: string): Promise<void> {
-  await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [text])
 }
 
 /**
@@ -62,7 +58,7 @@ async function lockText(em: EntityManager, text: string): Promise<void> {
  */
 export async function lockWaiting({ databaseTime }: Clocked, em: EntityManager, id: string): Promise<Waiting> {
   const named = await em.findOne(Registration, { id })
-  if (named?.username != null) await lockText(em, `username ${named.username}`)
+  if (named?.username != null) await lockName(em, `username ${named.username}`)
   const found = await em.findOne(Registration, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true })
   if (!found) throw refuse.registration_unknown()
   if (found.username == null) throw refuse.registration_decided()
@@ -70,7 +66,7 @@ export async function lockWaiting({ databaseTime }: Clocked, em: EntityManager, 
   return found
 }
 
-/** What has ended, but was not swept yet, stands in nobody's way. Call it under the lock of the name. */
+/** What has ended no longer holds its name and identity before it is swept. Call it under the lock of the name. */
 export async function removeEnded(
   em: EntityManager,
   { username, issuer, subject, now }: { username: string; now: number } & Partial<Identity>,

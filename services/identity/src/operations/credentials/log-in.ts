@@ -1,9 +1,10 @@
-import { normalizeUsername, usernameHere, type loginBody } from '@gatehouse/contracts'
+import { usernameHere, type loginBody } from '@gatehouse/contracts'
 import { transaction } from '@gatehouse/database'
 import { User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
+import { findNamed } from '../../queries/load-user.ts'
 import { findWaiting } from '../approval/waiting.ts'
 import { judgeLoginCode, type FactorDeps } from '../second-factor/judge-code.ts'
 import { refreshPasswordFromHome, type RefreshDeps } from './refresh-password.ts'
@@ -20,7 +21,7 @@ const dummyHash = '$2b$12$SABb/N/Pj9aB1rMxt9wUnuHNFUnndzJcZ3m76ea.dRaDrYa4XkXZG'
  * outlives a change. Throws `Unavailable`. Spec: Login 1-6; Contract: 3, login, Second factor.
  */
 export async function logIn(deps: RefreshDeps & FactorDeps, attempt: z.infer<typeof loginBody> & Sender) {
-  const account = await findNamed(deps, attempt.username)
+  const [account] = await findNamed(deps.orm.em.fork(), attempt.username, deps.config.publicAddress.domain)
   if (account?.isDeleted) throw refuse.account_deleted()
   const held = account ? null : await findHeld(deps, attempt.username)
   const hash = held?.passwordHash ?? comparedHash(account)
@@ -50,17 +51,6 @@ export async function logIn(deps: RefreshDeps & FactorDeps, attempt: z.infer<typ
 /** What takes as long to compare with for every account. Contract: 1, Unknown names. */
 export const comparedHash = (account: User | undefined): string =>
   account?.hasPassword && !account.isStub() ? account.passwordHash : dummyHash
-
-/** A name as it stands comes first: of an instance at another port the domain is the same. Contract: 1, Names as typed. */
-async function findNamed(
-  { orm, config }: Pick<RefreshDeps, 'orm' | 'config'>,
-  typed: string,
-): Promise<User | undefined> {
-  const exact = normalizeUsername(typed)
-  const names = [exact, usernameHere(typed, config.publicAddress.domain)]
-  const named = await orm.em.fork().find(User, { username: { $in: names } })
-  return named.find(({ username }) => username === exact) ?? named[0]
-}
 
 /** A registration that waits. Contract: 3, Approval. */
 async function findHeld(deps: RefreshDeps, typed: string) {

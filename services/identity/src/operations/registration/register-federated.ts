@@ -9,7 +9,7 @@ import {
   registeredIdentity,
   userCreated,
 } from '@gatehouse/contracts'
-import { transaction, violates } from '@gatehouse/database'
+import { lockName, transaction, violates } from '@gatehouse/database'
 import { accountStateOf, type StubUpgrade, type User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import { parseInput } from '@gatehouse/service-kit'
@@ -92,7 +92,7 @@ type Attempt = { given: FederatedAccount; judged: Judged | undefined }
 /** An advisory lock serializes registrations of one identity. Returns a stub that came meanwhile, which has to be judged. */
 async function insertOrUpgrade(deps: OperationContext, em: EntityManager, { given, judged }: Attempt) {
   const identityName = `${given.homeInstance}/${baseUsername(given.username)}`
-  await em.execute('select pg_advisory_xact_lock(hashtextextended(?, 0))', [identityName])
+  await lockName(em, identityName)
   const stub = await findStub(em, given)
   if (stub) {
     if (stub.id !== judged?.stubId) return stub
