@@ -17,6 +17,8 @@ import { startTestIdentity, type TestIdentity } from './harness.ts'
 
 const role = 'gatehouse_identity'
 const connections = 4
+const maxConnections = 30
+const reservedForSuperusers = 3
 
 /** Contract: 8, PostgreSQL; 8, Readiness. Its other tests: libs/database/test/read-only-servers.test.ts. */
 describe('A PostgreSQL of its own', function () {
@@ -28,7 +30,11 @@ describe('A PostgreSQL of its own', function () {
   before(async () => {
     const folder = scope.adopt(await createDataFolder(), removeFolder)
     await copyPostgresData(await runData(), `${folder}/database`)
-    const settings = { fsync: 'off', max_connections: '30' }
+    const settings = {
+      fsync: 'off',
+      max_connections: `${maxConnections}`,
+      superuser_reserved_connections: `${reservedForSuperusers}`,
+    }
     const options = { folder: `${folder}/database`, password: runDataPassword, settings }
     server = scope.use(await startPersistentPostgres(options))
     identity = scope.use(await startTestIdentity({ databaseUrl: server.url, connections }))
@@ -61,18 +67,6 @@ describe('A PostgreSQL of its own', function () {
   }
   const asOwner = (sql: string) => identity.deps.orm.em.fork().execute(sql)
   const endConnections = `select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = 'gatehouse'`
-  /** All but those of the test, also one that is being opened. Gives how many there were. */
-  const endConnectionsBeside = async (others: readonly pg.Client[]) => {
-    const pids = await Promise.all(others.map((client) => client.query('select pg_backend_pid() as pid')))
-    const client = await openClient(server.url)
-    const ended = await client.query(
-      `select pg_terminate_backend(pid, 5000) from pg_stat_activity
-        where backend_type = 'client backend' and pid <> pg_backend_pid() and pid <> all ($1)`,
-      [pids.map(({ rows }: { rows: { pid: number }[] }) => rows[0]!.pid)],
-    )
-    await client.end()
-    return ended.rowCount ?? 0
-  }
   const isRightAgain = () =>
     eventually('reads and writes are right', async () =>
       [await read(), await write()].every(({ status }) => status === 200),
@@ -87,28 +81,30 @@ describe('A PostgreSQL of its own', function () {
     await using opening = new AsyncDisposableStack()
     const others: pg.Client[] = []
     opening.defer(async () => void (await Promise.all(others.map((client) => client.end()))))
-    const url = urlForRole(server.url, 'identity')
+    const superuser = await openClient(server.url)
+    opening.defer(() => superuser.end())
     const writers = await Promise.all(Array.from({ length: connections }, () => buildUser(identity)))
-    let refused: unknown
-    const useUp = async () => {
-      refused = undefined
-      while (refused === undefined) {
-        await openClient(url).then(
-          (client) => others.push(client),
-          ({ code }: { code?: string }) => (refused = code),
-        )
-      }
-    }
-    // What the outbox takes meanwhile is taken from it again.
-    do await useUp()
-    while ((await endConnectionsBeside(others)) > 0)
+    const refusals = new Set<unknown>()
+    await eventually('every connection that a role can have is one of the test', async () => {
+      const own = await Promise.all(others.map(backendOf))
+      await superuser.query(
+        `select pg_terminate_backend(pid, 5000) from pg_stat_activity
+          where backend_type = 'client backend' and pid <> pg_backend_pid() and pid <> all ($1)`,
+        [own],
+      )
+      const opened = await openClient(urlForRole(server.url, 'identity')).catch(({ code }: { code?: string }) => code)
+      if (opened instanceof pg.Client) others.push(opened)
+      else refusals.add(opened)
+      return others.length === maxConnections - reservedForSuperusers - 1
+    })
+    refusals.add(await faultOf(urlForRole(server.url, 'identity')))
     const together = [await read(), ...(await Promise.all(writers.map(write)))]
     await others.pop()?.end()
     await eventually('one connection is enough for reads', async () => (await read()).status === 200)
     await opening.disposeAsync()
     await isRightAgain()
 
-    expect(refused).to.equal('53300')
+    expect([...refusals]).to.deep.equal(['53300'])
     for (const { status, headers } of together) expect([status, headers.get('retry-after')]).to.deep.equal([503, '1'])
   })
 
@@ -183,4 +179,9 @@ async function openClient(connectionString: string): Promise<pg.Client> {
   client.on('error', () => undefined)
   await client.connect()
   return client
+}
+
+async function backendOf(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+  return rows[0]!.pid
 }
