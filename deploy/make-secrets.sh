@@ -103,6 +103,8 @@ alter role $role set statement_timeout = '15s';
 alter role $role set idle_in_transaction_session_timeout = '30s';
 "
 done
+# Made anew, with the services of this release.
+rm -f "$folder/database_roles.sql"
 keep database_roles.sql "$roles"
 
 keep redis_password "$(random)"
@@ -126,6 +128,7 @@ for service in gateway $services; do
   passwords="$passwords${name}_PASSWORD: \"$(value "nats_password_$service")\"
 "
 done
+rm -f "$folder/nats_passwords.conf"
 keep nats_passwords.conf "$passwords"
 # A user for each upstream, also for those of an earlier run: it may use its own subjects, inboxes and consumers only.
 for name in "$@"; do

@@ -52,6 +52,8 @@ const run = {
     'gatehouse users recovery-link <user>',
     'gatehouse users list --deleted',
     'gatehouse invites suspend-users <id>',
+    'gatehouse applications list',
+    'gatehouse rotate-openid',
     'npm run --silent gatehouse -- backup monday.tar.gz',
     'npm run gatehouse -- backup /backups/monday.tar.gz --secrets /backups/monday.secrets --passphrase-file passphrase',
   ],

@@ -5,7 +5,7 @@ describe('a rolling upgrade of an instance under load: one process of each kind 
 
   testUpgrade({
     replicas: {},
-    replacedOfEach: { identity: 1, invite: 1, 'federation-fanout': 1, 'session-gateway': 1, gateway: 1 },
+    replacedOfEach: { identity: 1, invite: 1, 'federation-fanout': 1, openid: 1, 'session-gateway': 1, gateway: 1 },
     socketsOfEachUser: 10,
     goals: {
       'sockets closed with 1012': 1,

@@ -20,7 +20,7 @@ const gateway = await startGateway(
     jwtSecret: JWT_SECRET!,
     publicAddress: { origin: 'https://home.example', domain: 'home.example' },
     trustProxy: '',
-    services: { identity: origins, invite: origins, 'session-gateway': origins, 'federation-fanout': origins },
+    services: { identity: origins, invite: origins, 'session-gateway': origins, 'federation-fanout': origins, openid: origins },
     redis: { url: REDIS! },
     webRoot: '/nonexistent',
     ...(UPSTREAMS_FILE && { upstreamsFile: UPSTREAMS_FILE }),

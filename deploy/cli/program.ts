@@ -3,6 +3,7 @@ import { DatabaseUnavailable } from '@gatehouse/database'
 import { systemClock } from '@gatehouse/runtime'
 import { Command, CommanderError } from 'commander'
 import { InstanceUnreachable, type CallAnswer } from '../calls/operator-calls.ts'
+import { defineApplicationCommands } from './commands/applications.ts'
 import { defineBackupCommands } from './commands/backup.ts'
 import { defineCheckCommand, UnhealthyInstance } from './commands/check.ts'
 import { defineImportCommand } from './commands/import.ts'
@@ -89,6 +90,7 @@ export function createProgram(context: Context, isJson: boolean): Command {
   defineRegistrationCommands(group)
   defineSettingCommands(group)
   definePeerCommands(group)
+  defineApplicationCommands(group)
   defineSessionCommands(group)
   defineAuditCommands(group)
   defineCheckCommand(define)

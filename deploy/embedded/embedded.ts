@@ -7,6 +7,7 @@ import { startFederationFanout } from '@gatehouse/federation-fanout'
 import { startGateway } from '@gatehouse/gateway'
 import { startIdentity } from '@gatehouse/identity'
 import { startInvite } from '@gatehouse/invite'
+import { startOpenid } from '@gatehouse/openid'
 import { ConfigurationError, createLog, createMetrics, openTracing } from '@gatehouse/service-kit'
 import type { Log, Resources, ServiceConfig } from '@gatehouse/service-kit'
 import { startSessionGateway } from '@gatehouse/session-gateway'
@@ -76,14 +77,16 @@ async function startServices(opening: AsyncDisposableStack, config: ServicesConf
   const identity = opening.use(await startIdentity(internal, resources))
   const invite = opening.use(await startInvite(internal, resources))
   const federation = opening.use(await startFederationFanout({ ...internal, onlyReplica: true }, resources))
+  const openid = opening.use(await startOpenid(internal, resources))
   const sessions = opening.use(await startSessionGateway({ ...internal, onlyNode: true }, resources))
   const services = {
     identity: [identity.url],
     invite: [invite.url],
     'session-gateway': [sessions.url],
     'federation-fanout': [federation.url],
+    openid: [openid.url],
   }
-  const inProcess = new Map([identity, invite, sessions, federation].map(({ url, connect }) => [url, connect]))
+  const inProcess = new Map([identity, invite, sessions, federation, openid].map(({ url, connect }) => [url, connect]))
   const gateway = opening.use(await startGateway({ ...config, services, redis: null }, resources, { inProcess }))
   return { identity, gateway, services }
 }

@@ -254,6 +254,43 @@ describe('the command line beside an embedded instance', function () {
     expect((await gatehouse(['peers', 'revoke', 'https://unknown.example', '--yes'])).code).to.equal(4)
   })
 
+  it('adds applications, shows each secret once, changes, suspends and deletes them', async () => {
+    const documented = (command: string) => asJson(...readCommand(command).args)
+    await documented(documentedCommand('gatehouse settings set openidEnabled true'))
+    const created = documentedCommand(
+      'gatehouse applications create Wiki --redirect-uri https://wiki.example/callback --logout-uri https://wiki.example/logout',
+    )
+    const made = await documented(`${created} --redirect-uri https://wiki.example/b`)
+    const { id, redirectUris } = made['application'] as { id: string; redirectUris: string[] }
+    expect(redirectUris).to.deep.equal(['https://wiki.example/callback', 'https://wiki.example/b'])
+    const renewed = await asJson('applications', 'renew-secret', 'Wiki')
+    expect(renewed['clientSecret']).to.be.a('string').and.not.equal(made['clientSecret'])
+
+    const signals = ['--signals-uri', 'https://wiki.example/signals', '--skip-consent', 'true']
+    const changed = await asJson('applications', 'change', id, '--name', 'Library', '--logout-uri', 'none', ...signals)
+    expect(changed).to.include({ name: 'Library', skipConsent: true, backchannelLogoutUri: null })
+    expect(await asJson('applications', 'verify', 'Library')).to.deep.equal({ success: true })
+    expect((await asJson('applications', 'suspend', 'Library'))['suspendedAt']).to.be.a('number')
+    const { output } = await gatehouse(readCommand(documentedCommand('gatehouse applications list')).args)
+    expect(output).to.match(
+      new RegExp(`${id} +Library +suspended +https://wiki.example/callback https://wiki.example/b +signals: `),
+    )
+    expect(output).to.not.include(String(renewed['clientSecret']))
+    expect((await asJson('applications', 'unsuspend', 'Library'))['suspendedAt']).to.equal(null)
+
+    expect((await gatehouse(['applications', 'verify', 'Forum'])).code).to.equal(4)
+    expect((await gatehouse(['applications', 'change', id, '--logout-uri', 'http://wiki.example/'])).code).to.equal(3)
+    expect((await gatehouse(['applications', 'delete', id])).code).to.equal(6)
+    expect((await gatehouse(['applications', 'delete', id, '--yes'])).code).to.equal(0)
+    expect(await asJson('applications', 'list')).to.deep.equal([])
+    const page = await documented(
+      documentedCommand(
+        'npm run --silent gatehouse -- applications create Page --redirect-uri http://127.0.0.1:8090/callback --logout-uri http://127.0.0.1:8090/logout --signals-uri http://127.0.0.1:8091/signals',
+      ),
+    )
+    expect(page['clientSecret']).to.be.a('string')
+  })
+
   /** Contract: 3, Approval. */
   it('lists registrations that wait, and approves, denies and restores them', async () => {
     await asJson('settings', 'set', 'registrationOpen', 'true')

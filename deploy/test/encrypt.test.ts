@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { createEncryptionKey, decrypt, encrypt, prefixOf } from '@gatehouse/auth'
 import { documentedCommand, migratedDatabase } from '@gatehouse/test-kit'
 import { expect } from 'chai'
+import { keyContext } from '@gatehouse/openid/keys'
 import { sealPeerSecret } from '../../services/federation-fanout/src/peers/seal-secrets.ts'
 import { mailContext } from '../../services/identity/src/mail/outbox.ts'
 import { credentialContext } from '../../services/identity/src/operations/federation/federation-credentials.ts'
@@ -18,7 +19,7 @@ const lostKey = createEncryptionKey(lost)
 type Key = typeof nextKey
 
 const origin = 'https://b.example'
-const tables = ['second_factors', 'federation_credentials', 'mails', 'peers', 'approval_requests']
+const tables = ['second_factors', 'federation_credentials', 'mails', 'openid_keys', 'peers', 'approval_requests']
 
 /** Contract: 8, ENCRYPTION_SECRET. */
 describe('`encrypt` after a rotation of ENCRYPTION_SECRET', function () {
@@ -61,6 +62,8 @@ describe('`encrypt` after a rotation of ENCRYPTION_SECRET', function () {
     }
     const secret = encrypt(formerKey, 'secret of the link', mailContext('m1'))
     await insert('mails', { ...mail, secret, created_at, expires_at: created_at })
+    const private_key = encrypt(formerKey, 'key of applications', keyContext('k1'))
+    await insert('openid_keys', { kid: 'k1', algorithm: 'EdDSA', private_key, created_at, signs_from: created_at })
     await insert('peers', {
       id: '1',
       origin,
@@ -97,7 +100,7 @@ describe('`encrypt` after a rotation of ENCRYPTION_SECRET', function () {
     expect(await everything()).to.include(prefixOf(formerKey))
 
     expect(await counts()).to.deep.equal({
-      ...{ second_factors: 599, federation_credentials: 599, mails: 1, peers: 1, approval_requests: 1 },
+      ...{ second_factors: 599, federation_credentials: 599, mails: 1, openid_keys: 1, peers: 1, approval_requests: 1 },
     })
 
     expect(await everything())

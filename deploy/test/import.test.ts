@@ -262,7 +262,14 @@ describe('the import of an instance of the other chat server', function () {
     ).to.deep.equal(['https://ended.example revoked', 'https://friends.example active'])
     expect(peers.requests).to.have.length(1)
     expect(JSON.parse((await gatehouse('gatehouse encrypt --json')).output)).to.deep.equal({
-      encrypted: { second_factors: 0, federation_credentials: 0, peers: 0, approval_requests: 0, mails: 0 },
+      encrypted: {
+        second_factors: 0,
+        federation_credentials: 0,
+        peers: 0,
+        approval_requests: 0,
+        mails: 0,
+        openid_keys: 0,
+      },
     })
   })
 

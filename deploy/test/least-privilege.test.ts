@@ -51,6 +51,7 @@ describe('an instance with the secrets and permissions of the container files', 
       invite: ["update users set username = 'x'", 'select password_hash from users', 'select secret from peers'],
       'session-gateway': ['update users set password_changed_at = 0', 'select password_hash from users'],
       'federation-fanout': ['update users set is_admin = true', 'select password_hash from users', 'delete from users'],
+      openid: ['update users set is_admin = true', 'select password_hash from users', 'select secret from peers'],
     }
     const schemaChanges = ['drop table users', 'create table own (x text)', 'alter table users add column x text']
     for (const service of databaseServices) {

@@ -127,7 +127,13 @@ describe('docker-compose.yml', () => {
     const open = Object.entries(compose.services).filter(([, { ports }]) => ports)
     expect(open.map(([name]) => name)).to.deep.equal(['gateway'])
     const outside = Object.entries(compose.services).filter(([, one]) => 'outside' in networksOf(one))
-    expect(outside.map(([name]) => name)).to.have.members(['identity', 'federation-fanout', 'backup', 'restore'])
+    expect(outside.map(([name]) => name)).to.have.members([
+      'identity',
+      'federation-fanout',
+      'openid',
+      'backup',
+      'restore',
+    ])
     const servers = { database: 'DATABASE_URL', bus: 'NATS_URL', cache: 'REDIS_URL' }
     for (const [network, variable] of Object.entries(servers)) {
       expect(compose.networks[network]).to.deep.equal({ internal: true })
@@ -395,7 +401,7 @@ describe('the Kubernetes base', () => {
     expect(find('Service', 'gateway').spec).to.not.have.property('clusterIP')
   })
 
-  it('denies all traffic by default: services accept connections of the gateway only, two have outbound access', () => {
+  it('denies all traffic by default: services accept connections of the gateway only, three have outbound access', () => {
     const policies = base.filter(({ kind }) => kind === 'NetworkPolicy')
     expect(find('NetworkPolicy', 'default-deny').spec).to.deep.equal({
       podSelector: {},
@@ -405,6 +411,7 @@ describe('the Kubernetes base', () => {
     expect(outbound.map(({ metadata }) => metadata.name)).to.have.members([
       'identity-to-peers',
       'federation-fanout-to-peers',
+      'openid-to-applications',
     ])
     for (const role of serviceNames) {
       const about = policies.filter(

@@ -15,14 +15,14 @@ function listMetrics(): Set<string> {
   const files = globSync(
     [
       'gateway/src/**/*.ts',
-      'services/{identity,invite,session-gateway,federation-fanout}/src/**/*.ts',
+      'services/{identity,invite,session-gateway,federation-fanout,openid}/src/**/*.ts',
       'libs/*/src/**/*.ts',
     ],
     { cwd: projectRoot },
   )
   const named = files.flatMap((file) => {
     const text = readFileSync(resolve(projectRoot, file), 'utf8')
-    return [...text.matchAll(/(?:\b(?:counter|gauge|labeledGauge|histogram)\(\s*|name: )'(gatehouse_\w+)'/g)].map(
+    return [...text.matchAll(/(?:\b(?:counter|gauge|labeledGauge|rowsGauge|histogram)\(\s*|name: )'(gatehouse_\w+)'/g)].map(
       ([, name]) => name!,
     )
   })

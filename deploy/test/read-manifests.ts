@@ -7,6 +7,7 @@ import { readConfig as readIdentity } from '@gatehouse/identity'
 import { readConfig as readInvite } from '@gatehouse/invite'
 import { readConfig as readSessionGateway } from '@gatehouse/session-gateway'
 import { readConfig as readFederationFanout } from '@gatehouse/federation-fanout'
+import { readConfig as readOpenid } from '@gatehouse/openid'
 import { readConfig as readEmbedded } from '../embedded/config.ts'
 import type { Role } from '../cluster/roles.ts'
 
@@ -21,6 +22,7 @@ const readers: Record<Role, Reader> = {
   invite: readInvite,
   'session-gateway': readSessionGateway,
   'federation-fanout': readFederationFanout,
+  openid: readOpenid,
 }
 
 /** The configuration that a process reads from an environment. */

@@ -23,6 +23,7 @@ import {
   variablePrefix,
   type Endpoint,
   type ServiceName,
+  sessionEndingEvents,
 } from '@gatehouse/contracts'
 import { startNats } from '@gatehouse/local-servers'
 import { capturedLog, eventually } from '@gatehouse/test-kit'
@@ -224,6 +225,7 @@ describe('the environment of one service, in the hands of somebody else', functi
         /^gatehouse\.((event|change)\.instance\.peer-changed\.|call\.identity\.|broadcast\.event\.user\.remote-presence-reported\.v1$)/,
       subscribe: /^(_INBOX\.federation-fanout\.|gatehouse\.call\.federation\.)/,
     },
+    openid: { publish: /^$/, subscribe: /^_INBOX\.openid\./ },
   }
 
   const questionSubjects = Object.values(upstreamQuestions).map(({ subject }) => subject)
@@ -279,7 +281,8 @@ describe('the environment of one service, in the hands of somebody else', functi
       ].map((call) => `${call}.gatehouse-events`)
       if (role !== 'gateway') stolen.push(...consumersOf('account-states', accountEvents))
       if (role === 'session-gateway') stolen.push(...consumersOf('federation-profiles', [profileChanged]))
-      if (['identity', 'invite', 'federation-fanout'].includes(role))
+      if (role === 'session-gateway') stolen.push(...consumersOf('openid', sessionEndingEvents))
+      if (['identity', 'invite', 'federation-fanout', 'openid'].includes(role))
         stolen.push('$JS.API.CONSUMER.CREATE.gatehouse-events')
 
       const { publish, subscribe } = work[role]
@@ -370,6 +373,16 @@ describe('the environment of one service, in the hands of somebody else', functi
       'update instance_settings set worker_id = 1',
       'insert into invites default values',
       'delete from session_nodes',
+      'delete from audit_log',
+    ],
+    openid: [
+      'update users set is_admin = true',
+      'select password_hash from users',
+      'delete from users',
+      'insert into users default values',
+      'select secret from peers',
+      'select * from outbox',
+      'update instance_settings set openid_enabled = true',
       'delete from audit_log',
     ],
   }

@@ -142,4 +142,5 @@ const nowhere = {
   invite: closedPort,
   'session-gateway': closedPort,
   'federation-fanout': closedPort,
+  openid: closedPort,
 }

@@ -30,7 +30,7 @@ describe('Replicas that a name leads to', () => {
       timeouts: { connectMs: 1_000 },
       config: {
         dnsServers: [names.address],
-        services: { identity: url, invite: url, 'session-gateway': url, 'federation-fanout': url },
+        services: { identity: url, invite: url, 'session-gateway': url, 'federation-fanout': url, openid: url },
       },
     })
   }

@@ -51,7 +51,7 @@ export async function startHarness(options: Options = {}) {
     ...secrets,
     publicAddress: { origin: 'https://home.example', domain: 'home.example' },
     trustProxy: '',
-    services: { identity: origins, invite: origins, 'session-gateway': origins, 'federation-fanout': origins },
+    services: { identity: origins, invite: origins, 'session-gateway': origins, 'federation-fanout': origins, openid: origins },
     redis: null,
     webRoot: join(import.meta.dirname, 'not-built'),
     ...options.config,

@@ -51,6 +51,8 @@ const table: [string, string, number, number][] = [
   ['POST', '/api/auth/providers/finish', 15, 120],
   ['DELETE', '/api/users/@me/identities/:id', 15, 120],
   ['POST', '/api/auth/providers/:provider/back-channel-logout', 300, 60],
+  ['POST', '/oauth2/device-code', 15, 120],
+  ['POST', '/oauth2/device-code/decision', 15, 120],
   ['POST', '/api/federation/peer/accept', 10, 60],
 ]
 

@@ -33,7 +33,10 @@ export default defineConfig({
     // What the first page needs compresses best as one.
     rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'first', tags: ['$initial'] }] } } },
   },
-  server: { host: '127.0.0.1', proxy: { '/api': gateway, '/ws': { target: gateway, ws: true } } },
+  server: {
+    host: '127.0.0.1',
+    proxy: { '/api': gateway, '/oauth2': gateway, '/.well-known': gateway, '/ws': { target: gateway, ws: true } },
+  },
 })
 
 /** Writes a `.br` and a `.gz` beside each file of the build that compresses well. The gateway sends them. */

@@ -25,6 +25,8 @@ const publicPages: Target[] = [
   { name: 'forgotten password', path: '/forgot', ready: 'Username or email address' },
   { name: 'address to confirm', path: '/confirm-email#token=x', ready: 'Confirm your email address' },
   { name: 'canceled login', path: '/sign-in#error=cancelled', ready: 'The login was canceled.' },
+  { name: 'unknown application', path: '/authorize#error=invalid_client', ready: /^This instance doesn’t know/ },
+  { name: 'end of an application', path: '/authorize#logout=done', ready: 'Logged out of the application' },
   { name: 'page not found', path: '/no-such-page', ready: 'Page not found' },
 ]
 
@@ -33,6 +35,8 @@ const accountPages: Target[] = [
   { name: 'account menu', path: '/channels/@me', ready: 'Online', open: (page) => actions.click(page, 'Your account') },
   { name: 'own email address', path: '/settings/security', ready: 'not confirmed' },
   { name: 'own invites', path: '/settings/invites', ready: 'Friends' },
+  { name: 'own applications', path: '/settings/applications', ready: 'Wiki' },
+  { name: 'code of a device', path: '/device', ready: 'Connect a device' },
   { name: 'overview', path: '/admin', ready: 'Registrations per day' },
   { name: 'users', path: '/admin/users', ready: '@bert' },
   {
@@ -58,6 +62,7 @@ const accountPages: Target[] = [
     open: (page) => actions.click(page, shown('Select network {network}', { network: '198.51.100.0' })),
   },
   { name: 'invites', path: '/admin/invites', ready: 'Friends' },
+  { name: 'applications', path: '/admin/applications', ready: 'Wiki' },
   { name: 'settings', path: '/admin/settings', ready: 'Who can register' },
   { name: 'federation', path: '/admin/federation', ready: 'b.example' },
   { name: 'orders', path: '/admin/federation/orders', ready: 'No pending deletions.' },
@@ -89,6 +94,17 @@ describe('accessibility of every page', function () {
     await instance.runSql('update invites set by_member = true')
     await instance.runSql('update instance_settings set member_invites = 5, approval_required = true')
     await insertJoining(instance)
+    await instance.runSql(
+      `insert into applications (id, name, type, redirect_uris, post_logout_redirect_uris, signals_uri, skip_consent,
+         access_tokens, suspended_at, created_at)
+       values (1, 'Wiki', 'confidential', '["https://wiki.example/cb"]', '[]', 'https://wiki.example/s', false,
+           'opaque', null, now()),
+         (2, 'Forum', 'public', '["com.example.forum:/cb"]', '[]', null, true, 'jwt', now(), now())`,
+    )
+    await instance.runSql(
+      `insert into application_consents (account_id, application_id, scopes, granted_at)
+       select id, 1, '["openid", "profile"]', now() from users where username = 'alice'`,
+    )
   })
 
   after(() => resources.disposeAsync())

@@ -39,6 +39,7 @@ const inMenuOf = (name: string, path = '/admin/users') => ({
   menu: shown('Actions for {username}', { username: name }),
 })
 const inMenuOfInvite = (name: string) => inMenuOf(name, '/admin/invites')
+const inMenuOfApplication = (name: string) => inMenuOf(name, '/admin/applications')
 const inMenuOfPeer = (host: string) => inMenuOf(host, '/admin/federation')
 const farPeer = 'a-long-name-of-an-instance.of.a.long.domain.example'
 const goodCode = '123456'
@@ -55,6 +56,7 @@ const answers: Record<string, object> = {
   '/suspend': {},
   '/reset-password': { temporaryPassword: 'for a day' },
   '/second-factor': { secret: 'A'.repeat(32), otpauthUri: 'otpauth://totp/dialogs:alice' },
+  '/secret': { clientSecret: 'b'.repeat(43) },
   '/confirm': { recoveryCodes: ['abcdefghjk', 'mnpqrstuvw'] },
 }
 
@@ -359,6 +361,67 @@ const cases: DialogCase[] = [
     takesText: true,
   },
   {
+    component: 'EndApplicationDialog',
+    path: '/settings/applications',
+    opener: shown('End access of {name}', { name: 'Wiki' }),
+    first: 'Cancel',
+    takesText: false,
+  },
+  {
+    component: 'ApplicationDialog',
+    path: '/admin/applications',
+    opener: 'New application',
+    first: 'Name',
+    takesText: true,
+  },
+  {
+    component: 'ApplicationDialog',
+    ...inMenuOfApplication('Wiki'),
+    opener: shown('Edit {name}', { name: 'Wiki' }),
+    first: 'Name',
+    takesText: true,
+  },
+  {
+    component: 'RenewSecretDialog',
+    ...inMenuOfApplication('Wiki'),
+    opener: shown('New secret for {name}', { name: 'Wiki' }),
+    first: 'Cancel',
+    takesText: false,
+  },
+  {
+    component: 'ApplicationCredentials',
+    ...inMenuOfApplication('Wiki'),
+    opener: shown('New secret for {name}', { name: 'Wiki' }),
+    first: 'Copy client secret',
+    takesText: false,
+    open: async (page) => {
+      await page.keyboard.press('Tab')
+      await page.keyboard.press('Enter')
+      await page.getByRole('dialog', { name: shown('Set up {name}', { name: 'Wiki' }) }).waitFor()
+    },
+  },
+  {
+    component: 'SuspendApplicationDialog',
+    ...inMenuOfApplication('Wiki'),
+    opener: shown('Suspend {name}', { name: 'Wiki' }),
+    first: 'Cancel',
+    takesText: false,
+  },
+  {
+    component: 'UnsuspendApplicationDialog',
+    ...inMenuOfApplication('Forum'),
+    opener: shown('Unsuspend {name}', { name: 'Forum' }),
+    first: 'Cancel',
+    takesText: false,
+  },
+  {
+    component: 'DeleteApplicationDialog',
+    ...inMenuOfApplication('Wiki'),
+    opener: shown('Delete {name}', { name: 'Wiki' }),
+    first: 'Cancel',
+    takesText: false,
+  },
+  {
     component: 'RotationDialog',
     ...inMenuOfPeer('b.example'),
     opener: shown('Rotate secret for {host}', { host: 'b.example' }),
@@ -410,6 +473,17 @@ describe('every dialog by keyboard alone', function () {
     await instance.runSql("update users set second_factor = true where username = 'bert'")
     await instance.runSql('update instance_settings set member_invites = 5')
     await insertJoining(instance)
+    await instance.runSql(
+      `insert into applications (id, name, type, redirect_uris, post_logout_redirect_uris, signals_uri, skip_consent,
+         access_tokens, suspended_at, created_at)
+       values (1, 'Wiki', 'confidential', '["https://wiki.example/cb"]', '[]', 'https://wiki.example/s', false,
+           'opaque', null, now()),
+         (2, 'Forum', 'public', '["com.example.forum:/cb"]', '[]', null, true, 'jwt', now(), now())`,
+    )
+    await instance.runSql(
+      `insert into application_consents (account_id, application_id, scopes, granted_at)
+       select id, 1, '["openid", "profile"]', now() from users where username = 'alice'`,
+    )
     await instance.runSql(
       `insert into passkeys (id, user_id, credential_id, public_key, counter, name, created_at)
        select 1, id, 'id', 'key', 0, 'phone', now() from users where username = 'alice'`,

@@ -65,6 +65,7 @@ const accountPages: Target[] = [
   { path: '/settings/security', ready: say('No passkeys yet.') },
   { path: '/settings/sessions', ready: say('This tab') },
   { path: '/settings/instances', ready: say('No connected instances yet. Connect to one to use your account there.') },
+  { path: '/settings/applications', ready: 'Friends' },
   { path: '/settings/data', ready: say('Download') },
   { path: '/settings/leave', ready: say('Delete account') },
   { path: '/settings/leave', ready: say('Delete account'), open: (page) => actions.click(page, say('Delete account')) },
@@ -81,7 +82,9 @@ const accountPages: Target[] = [
   { path: '/admin/registrations', ready: '192.0.2.1' },
   { path: '/admin/registrations', ready: '192.0.2.1', open: (page) => actions.click(page, say('Select all')) },
   { path: '/admin/invites', ready: 'Friends' },
+  { path: '/admin/applications', ready: 'Friends' },
   { path: '/admin/audit', ready: 'alice' },
+  { path: '/device', ready: say('Connect a device') },
   { path: '/admin/federation', ready: 'b.example' },
   { path: '/admin/settings', ready: say('Who can register') },
 ]
@@ -109,6 +112,14 @@ describe('a language that is longer and runs from right to left', function () {
     await answered(postJson(instance, '/api/admin/invites', { name: 'Friends', maxUses: 3, expiresAt: null }, token))
     await instance.runSql(
       `insert into registrations (id, receipt_hash, created_at, username, network) values (1, 'one', now(), 'd', '192.0.2.1')`,
+    )
+    await instance.runSql(
+      `insert into applications (id, name, type, redirect_uris, post_logout_redirect_uris, skip_consent, access_tokens, created_at)
+       values (1, 'Friends', 'confidential', '["https://wiki.example/cb"]', '[]', false, 'opaque', now())`,
+    )
+    await instance.runSql(
+      `insert into application_consents (account_id, application_id, scopes, granted_at)
+       select id, 1, '["openid"]', now() from users where username = 'alice'`,
     )
     await instance.runSql('update instance_settings set approval_required = true')
     page = await (await browser.newContext({ locale: 'de', reducedMotion: 'reduce' })).newPage()

@@ -33,11 +33,14 @@ const publicPaths = [
   '/forgot',
   '/confirm-email#token=x',
   '/sign-in#error=cancelled',
+  '/authorize#error=invalid_client',
   '/no-such-page',
 ]
 const accountPaths = [
   '/channels/@me',
-  ...['profile', 'security', 'sessions', 'instances', 'invites', 'data', 'leave'].map((part) => `/settings/${part}`),
+  ...['profile', 'security', 'sessions', 'instances', 'applications', 'invites', 'data', 'leave'].map(
+    (part) => `/settings/${part}`,
+  ),
 ]
 
 const engineWidths = [1366, 390]
@@ -130,6 +133,14 @@ async function fill(instance: Instance): Promise<string[]> {
     `insert into peers (id, origin, host, secret, status, activated_at)
      values (1, 'https://loom.example', 'loom.example', 'none', 'active', now()),
        (2, 'https://chess.example', 'chess.example', 'none', 'revoked', now())`,
+  )
+  await instance.runSql(
+    `insert into applications (id, name, type, redirect_uris, post_logout_redirect_uris, skip_consent, access_tokens, created_at)
+     values (1, 'Punched cards wiki', 'confidential', '["https://wiki.engine.example/callback"]', '[]', false, 'opaque', now())`,
+  )
+  await instance.runSql(
+    `insert into application_consents (account_id, application_id, scopes, granted_at)
+     select id, 1, '["openid", "profile"]', now() from users where username = 'ada'`,
   )
   const now = Date.now()
   const entry = (origin: string, label: string) => ({

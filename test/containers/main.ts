@@ -31,6 +31,7 @@ const variables = {
   INVITE_REPLICAS: '2',
   SESSION_GATEWAY_REPLICAS: '2',
   FEDERATION_FANOUT_REPLICAS: '2',
+  OPENID_REPLICAS: '2',
 }
 
 const log = (line: string): void => void process.stdout.write(`${line}\n`)

@@ -10,7 +10,7 @@ import { projectName, projectRoot, type Project, type ProjectOptions } from './p
 const healthyLimitMs = 180_000
 const stopSeconds = '40'
 /** The order of deploy/roll.sh. */
-const rolled = ['identity', 'invite', 'federation-fanout', 'session-gateway']
+const rolled = ['identity', 'invite', 'federation-fanout', 'openid', 'session-gateway']
 
 /** Runs the compose file by podman's own commands, for podman-compose does not know all of it. */
 export async function openPodmanProject(text: string, { engine, variables }: ProjectOptions): Promise<Project> {

@@ -8,7 +8,7 @@ export type Scene = { engine: Engine; project: Project; secrets: string; image: 
 /** Gives the evidence. Throws when it fails. */
 export type Check = { name: string; run(scene: Scene): Promise<string> }
 
-export const processes = ['gateway', 'identity', 'invite', 'session-gateway', 'federation-fanout'] as const
+export const processes = ['gateway', 'identity', 'invite', 'session-gateway', 'federation-fanout', 'openid'] as const
 
 export function expectThat(condition: boolean, otherwise: string): void {
   if (!condition) throw new Error(otherwise)

@@ -43,6 +43,7 @@ const twoOfEach: Record<Role, number> = {
   identity: 2,
   invite: 2,
   'federation-fanout': 2,
+  openid: 2,
   'session-gateway': 2,
   gateway: 2,
 }

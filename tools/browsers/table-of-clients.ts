@@ -3,7 +3,7 @@ import type { Plugin } from 'vite'
 
 /**
  * The table of the endpoints without what a client does not use: services, limits and the endpoints of peers and upstreams.
- * Those of admins have a module of their own, which few load.
+ * Those of admins, and those for applications that log people in, have a module of their own, which few load.
  */
 export const tableOfClients: Plugin = {
   name: 'table-of-clients',
@@ -14,27 +14,31 @@ export const tableOfClients: Plugin = {
     const rows = Object.entries<EndpointRow>(endpointTable).filter(
       ([name, { access }]) => access !== 'peer' && access !== 'upstream' && !unused.includes(name),
     )
+    const isLater = ({ access, service }: EndpointRow) => access === 'admin' || service === 'openid'
     if (file === 'table')
       return writeTable(
         'endpointTable',
-        rows.filter(([, { access }]) => access !== 'admin'),
+        '/api/',
+        rows.filter(([, row]) => !isLater(row)),
       )
     return writeTable(
       'adminEndpoints',
-      rows.filter(([, { access }]) => access === 'admin'),
+      '/',
+      rows.filter(([, row]) => isLater(row)),
     )
   },
 }
 
-function writeTable(exported: string, rows: readonly (readonly [string, EndpointRow])[]): string {
+/** `prefix`: of every path. */
+function writeTable(exported: string, prefix: string, rows: readonly (readonly [string, EndpointRow])[]): string {
   const texts = rows.map(([name, row]) => {
     const access = row.access === 'anyone' && !row.readsToken ? [row.access] : []
-    return [row.path.slice('/api/'.length), row.method, name, ...access].join(' ')
+    return [row.path.slice(prefix.length), row.method, name, ...access].join(' ')
   })
   // Alike beside alike takes less when it is compressed.
   texts.sort()
   return `export const ${exported} = Object.fromEntries(${JSON.stringify(texts.join())}.split(',').map((row) => {
     const [path, method, name, access] = row.split(' ')
-    return [name, { method, path: '/api/' + path, access }]
+    return [name, { method, path: '${prefix}' + path, access }]
   }))`
 }

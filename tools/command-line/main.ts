@@ -23,7 +23,7 @@ Kubernetes: [Use the command line](../operate/kubernetes.md#use-the-command-line
 - **The audit log** shows the command line's actions as done by \`operator\`.
 
 With \`npm start\` and \`npm run cluster\`, the command line uses \`operator.sock\` in the data folder. Only the instance's own user may open it. With
-\`IDENTITY_URL\`, \`INVITE_URL\`, \`FEDERATION_FANOUT_URL\` and \`OPERATOR_SECRET\`, it calls the services.
+\`IDENTITY_URL\`, \`INVITE_URL\`, \`FEDERATION_FANOUT_URL\`, \`OPENID_URL\` and \`OPERATOR_SECRET\`, it calls the services.
 `
 
 /** A command's arguments and options as its usage line has them. */

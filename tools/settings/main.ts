@@ -7,7 +7,7 @@ type ComposeRow = { names: readonly string[]; value: string; meaning: string }
 
 const width = 118
 
-const replicas = ['GATEWAY', 'IDENTITY', 'INVITE', 'SESSION_GATEWAY', 'FEDERATION_FANOUT'].map(
+const replicas = ['GATEWAY', 'IDENTITY', 'INVITE', 'SESSION_GATEWAY', 'FEDERATION_FANOUT', 'OPENID'].map(
   (name) => `${name}_REPLICAS`,
 )
 

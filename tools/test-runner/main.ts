@@ -28,15 +28,16 @@ const ownProgram = {
   pgbouncer: 'test/managed-postgres.test.ts',
   nginx: 'test/web-proxies.test.ts',
   caddy: 'test/web-proxies.test.ts',
+  apache2: 'test/apache-openidc.system.test.ts',
+  'libapache2-mod-auth-openidc': 'test/apache-openidc.system.test.ts',
   glewlwyd: 'test/glewlwyd.system.test.ts',
-}
+} as const
 
 const selection = select()
 const { files, words } = selection
 console.log(describeSelection(selection))
-const ofOneTest = (['pgbouncer', 'nginx', 'caddy', 'glewlwyd'] as const).filter((name) =>
-  files.includes(ownProgram[name]),
-)
+const programsOfOneTest = Object.keys(ownProgram) as (keyof typeof ownProgram)[]
+const ofOneTest = programsOfOneTest.filter((name) => files.includes(ownProgram[name]))
 const ofBrowsers = listBrowserPrograms(root, files)
 const browser = ofBrowsers.includes('chromium-headless-shell')
 await ensurePrograms(['nats-server', 'redis-server', 'python3', ...ofOneTest, ...ofBrowsers])

@@ -45,6 +45,8 @@ export const volatileTables: ReadonlySet<string> = new Set([
   'provider_tickets',
   'mails',
   'recovery_requests',
+  // A grant that has ended since must not come back.
+  ...['openid_rows', 'application_notices', 'application_receivers'],
 ])
 const migrationTable = 'mikro_orm_migrations'
 

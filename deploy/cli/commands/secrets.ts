@@ -2,6 +2,8 @@ import { callerKeyLines, decrypt, encrypt, isEncrypted, prefixOf } from '@gateho
 import { rewriteTexts, type StoredTexts } from '@gatehouse/database'
 import { readVariables, settings } from '@gatehouse/service-kit'
 import { peerSecrets } from '../../../services/federation-fanout/src/peers/seal-secrets.ts'
+import { keyContext, rotateKeys } from '@gatehouse/openid/keys'
+import { systemClock } from '@gatehouse/runtime'
 import { mailContext } from '../../../services/identity/src/mail/outbox.ts'
 import { credentialContext } from '../../../services/identity/src/operations/federation/federation-credentials.ts'
 import { contextOf } from '../../../services/identity/src/operations/second-factor/judge-code.ts'
@@ -31,6 +33,12 @@ const everything: readonly (StoredTexts & { contextOf: (row: Row) => string })[]
     columns: ['secret'],
     contextOf: (row) => mailContext(String(row['message_id'])),
   },
+  {
+    table: 'openid_keys',
+    key: ['kid'],
+    columns: ['private_key'],
+    contextOf: (row) => keyContext(String(row['kid'])),
+  },
   ...peerSecrets,
 ]
 
@@ -43,6 +51,7 @@ export function defineSecretCommands(define: Define): void {
     'Re-encrypt stored data with the current ENCRYPTION_SECRET. Run it after rotating the secret, and once after upgrading from 0.2.0',
     encryptEverything,
   )
+  define('rotate-openid', 'Rotate the keys that sign for applications. Applications notice nothing', rotateOpenidKeys)
 }
 
 async function printKeys({ environment }: Invocation): Promise<Result> {
@@ -57,6 +66,19 @@ async function printKeys({ environment }: Invocation): Promise<Result> {
   const ofOperator = present(given.OPERATOR_SECRET)
   const lines = [...callerKeyLines('gateway', ofGateway), ...callerKeyLines('operator', ofOperator)]
   return { json: lines, text: lines.join('\n') }
+}
+
+async function rotateOpenidKeys({ environment }: Invocation): Promise<Result> {
+  await using instance = await openPresentDatabase(environment)
+  const encryptionKey = encryptionKeyOf(instance)
+  const { signsFrom, retiredAt } = await withDatabase(instance.databaseUrl, (orm) =>
+    rotateKeys({ orm, encryptionKey, clock: systemClock }),
+  )
+  const [signs, retired] = [signsFrom.toISOString(), retiredAt.toISOString()]
+  return {
+    json: { signsFrom: signs, retiredAt: retired },
+    text: `New keys sign from ${signs}. The previous ones are published until ${retired}`,
+  }
 }
 
 async function encryptEverything({ environment }: Invocation): Promise<Result> {

@@ -49,7 +49,7 @@ export function serveLocalRoutes(findRoute: FindRoute, { signingKeys, config }: 
     const { context } = ctx.state
     const { path } = context
     const serve = routes.get(path)
-    if (!serve && path !== '/api' && !path.startsWith('/api/')) return void (await next())
+    if (!serve && !/^\/(api|oauth2)(\/|$)/.test(path)) return void (await next())
     setHeaders(ctx, context.withApiHeaders([]))
     if (hasUnreadBody(ctx.req)) ctx.set('Connection', 'close')
     const route = serve ? { allowed: localMethods } : findRoute(ctx.method, path)

@@ -66,6 +66,8 @@ class ProxyRequest {
     this.#body = body
     const headers = toUpstreamHeaders(request.headers, { callerToken: caller.token, requestId, span: this.#span })
     if (target.readsCookies && request.headers.cookie) headers.push('cookie', request.headers.cookie)
+    const { authorization } = request.headers
+    if (target.isProtocol && authorization !== undefined) headers.push('authorization', authorization)
     if ('stream' in body && body.length !== undefined) headers.push('content-length', body.length)
     this.#options = {
       path: path + search,
@@ -184,7 +186,8 @@ class Attempt implements Dispatcher.DispatchHandler {
     if (status === 204) delete headers['content-length']
     const length = headers['content-length']
     if (length !== undefined) this.#contentLength = Number(length)
-    context.response.writeHead(status, context.withApiHeaders(toClientHeaders(headers, target.droppedFromResponses)))
+    const own = toClientHeaders(headers, target.droppedFromResponses)
+    context.response.writeHead(status, target.isProtocol ? context.withPageHeaders(own) : context.withApiHeaders(own))
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {

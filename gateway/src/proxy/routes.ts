@@ -1,5 +1,5 @@
-import { endpoints, type Access, type Endpoint, type RateLimit } from '@gatehouse/contracts'
-import type { ServiceName, UpstreamRight } from '@gatehouse/contracts'
+import { endpoints, protocolRoutes, type Access, type Endpoint, type RateLimit } from '@gatehouse/contracts'
+import type { ProtocolRoute, ServiceName, UpstreamRight } from '@gatehouse/contracts'
 import type { Quota } from '@gatehouse/runtime'
 import type { CallerSigner } from '../auth/callers.ts'
 import { policy, type Timeouts } from '../policy.ts'
@@ -18,6 +18,8 @@ export type RouteTarget = {
   readonly readsToken: boolean
   /** Otherwise the service does not get them. */
   readonly readsCookies: boolean
+  /** `Authorization` is of the service, no token of a user. The service decides which origins may read. */
+  readonly isProtocol: boolean
   readonly limit: RateLimit | undefined
   readonly signer: CallerSigner
   /** The body is ignored, and the request may be repeated. */
@@ -58,6 +60,7 @@ function targetOf(deps: TargetDeps, endpoint: Endpoint): RouteTarget {
     right,
     readsToken,
     readsCookies,
+    isProtocol: false,
     limit,
     signer: deps.signers[service],
     isRead,
@@ -68,6 +71,13 @@ function targetOf(deps: TargetDeps, endpoint: Endpoint): RouteTarget {
     timeoutMs: isRead ? deps.timeouts.readMs : deps.timeouts.writeMs,
     droppedFromResponses: undefined,
   }
+}
+
+/** Not of this API: the service openid answers it as its standards say. Contract: 3, Applications. */
+function protocolTargetOf(deps: TargetDeps, method: string, route: ProtocolRoute): RouteTarget {
+  const row = { ...route, name: route.limit.name, method, access: 'anyone', service: 'openid', anyQuery: true }
+  const endpoint = { ...row, summary: '', replies: {} } as unknown as Endpoint
+  return { ...targetOf(deps, endpoint), isProtocol: true }
 }
 
 function bodyOf({ name, body }: Endpoint): RouteTarget['body'] {
@@ -85,11 +95,19 @@ type Pattern = { path: string; segments: readonly string[]; methods: Methods }
 /** A fixed segment is preferred to a parameter. */
 export function createEndpointRoutes(deps: TargetDeps): FindRoute {
   const declared = Object.values(endpoints as Record<string, Endpoint>)
-  const byPath = [...Map.groupBy(declared, ({ path }) => path)].map(([path, own]) => ({
+  const byPath: Pattern[] = [...Map.groupBy(declared, ({ path }) => path)].map(([path, own]) => ({
     path,
     segments: path.split('/'),
     methods: new Map<string, { target: RouteTarget }>(own.map((one) => [one.method, { target: targetOf(deps, one) }])),
   }))
+  const ofProtocol = Object.values<ProtocolRoute>(protocolRoutes).map((route) => ({
+    path: route.path,
+    segments: route.path.split('/'),
+    methods: new Map(
+      route.methods.map((method) => [method as string, { target: protocolTargetOf(deps, method, route) }]),
+    ),
+  }))
+  byPath.push(...ofProtocol)
   const fixedPaths = new Map(byPath.map(({ path, methods }) => [path, methods]))
   // The highest character of ASCII but one sorts a parameter after all fixed segments.
   const sortKey = ({ path }: Pattern): string => path.replaceAll(':', '~')
@@ -103,7 +121,8 @@ export function createEndpointRoutes(deps: TargetDeps): FindRoute {
 }
 
 function allowedOf(methods: Methods): string[] {
-  return [...[...methods.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])), 'OPTIONS']
+  const all = [...methods.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+  return [...new Set([...all, 'OPTIONS'])]
 }
 
 function findPattern(patterns: readonly Pattern[], given: readonly string[]): Pattern | undefined {

@@ -67,6 +67,7 @@ export async function openUpstreams(options: Options) {
       right: undefined,
       readsToken: true,
       readsCookies: false,
+      isProtocol: false,
       limit: {
         name: `${name} ${prefix}`,
         requests: limit.requests,

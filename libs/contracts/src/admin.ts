@@ -79,7 +79,7 @@ const switches = [
   'autoAcceptPeering',
   'stubUpgradesNeedProof',
   'requireSecondFactorForAdmins',
-  ...(['approvalRequired', 'askReason'] as const),
+  ...(['approvalRequired', 'askReason', 'openidEnabled'] as const),
 ] as const
 export const proofOfWork = z
   .enum(['off', 'registration'], { error: 'proofOfWork must be off or registration' })

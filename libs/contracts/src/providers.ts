@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import * as limits from './constants/limits.ts'
+import { loopbackHost } from './constants/origins.ts'
 import { isSafeRedirect } from './constants/redirects.ts'
 import { registrationReason } from './registrations.ts'
 import { anyText, namedObject, optionalText, shapeOf, snowflake, text, timestampMs } from './text.ts'
@@ -11,9 +12,6 @@ const noControls = /^[^\u0000-\u001f\u007f-\u009f]*$/
 
 const id = z.string().regex(/^[a-z0-9-]{1,32}$/, { error: 'must be 1 to 32 lowercase letters, digits and hyphens' })
 const line = (max: number) => z.string().trim().min(1).max(max).regex(noControls, { error: 'must be one line of text' })
-
-/** As `URL` gives it. */
-export const loopbackHost = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
 function isIssuer(text: string): boolean {
   if (!URL.canParse(text) || /[?#\s]/.test(text)) return false
@@ -92,7 +90,9 @@ export const startProviderBody = z.object({
     .refine(isSafeRedirect, { error: 'redirect must be a path of this instance' })
     .nullish(),
 })
-export const startProviderReply = z.object({ url: z.string() })
+/** Where the browser goes next. */
+export const nextAddress = namedObject('NextAddress', { url: z.string() })
+export const startProviderReply = nextAddress
 
 /** In the fragment of `/sign-in`, as `error`. */
 export const providerCallbackErrors = ['cancelled', 'expired', 'provider_error', 'provider_unavailable'] as const

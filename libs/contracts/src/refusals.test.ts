@@ -9,6 +9,15 @@ describe('The refusals', () => {
 
     expect(stated).to.have.members([
       'accent_color_invalid 400',
+      'application_limit 409',
+      'application_public 409',
+      'application_unknown 404',
+      'device_code_unknown 404',
+      'fresh_login_required 403',
+      'interaction_unknown 404',
+      'receiver_missing 409',
+      'receiver_uri_invalid 400',
+      'redirect_uri_invalid 400',
       'account_deleted 401',
       'account_deletion_blocked_owned_spaces 400',
       'account_deletion_password_incorrect 403',

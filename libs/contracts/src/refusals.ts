@@ -234,6 +234,20 @@ export const refusals = {
   exports_busy: refusal(503, 'Too many exports right now, please try again'),
   hashing_busy: refusal(503, 'Too many logins right now, please try again'),
 
+  application_unknown: refusal(404, 'Application not found'),
+  redirect_uri_invalid: refusal(
+    400,
+    'redirectUris must be https, http on a loopback address, or of a private scheme of a public application',
+    details,
+  ),
+  receiver_uri_invalid: refusal(400, 'The address must be https, or http on a loopback address', details),
+  application_limit: refusal(409, `This instance has ${limits.applicationsMax} applications, which is the limit`),
+  application_public: refusal(409, 'A public application has no secret'),
+  receiver_missing: refusal(409, 'This application has no address for signals'),
+  interaction_unknown: refusal(404, 'This request is over, or belongs to another browser: start again there'),
+  fresh_login_required: refusal(403, 'The application requires that you log in again'),
+  device_code_unknown: refusal(404, 'No device waits with this code'),
+
   invite_unknown: refusal(404, 'Invite not found'),
   expiry_past: refusal(400, 'expiresAt must be in the future'),
   expiry_too_late: refusal(400, 'expiresAt must be at most 30 days ahead'),
@@ -331,6 +345,10 @@ export const codesOfFaults: Readonly<Record<string, FaultCode>> = {
   'targetDomain required': 'target_domain_required',
   'origin required': 'origin_required',
   email: 'email_invalid',
+  redirectUris: 'redirect_uri_invalid',
+  postLogoutRedirectUris: 'redirect_uri_invalid',
+  backchannelLogoutUri: 'receiver_uri_invalid',
+  signalsUri: 'receiver_uri_invalid',
   origin: 'origin_invalid',
 }
 export type FaultCode = {

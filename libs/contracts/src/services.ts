@@ -3,6 +3,7 @@ export const services = {
   identity: { port: 8081, flags: [] },
   invite: { port: 8082, flags: [] },
   'federation-fanout': { port: 8084, flags: [] },
+  openid: { port: 8085, flags: [] },
   // Sockets live long: bench/NOTES.md.
   'session-gateway': { port: 8083, flags: ['--max-semi-space-size=16'] },
 } as const satisfies Record<string, { port: number; flags: readonly string[] }>

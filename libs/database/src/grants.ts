@@ -47,6 +47,10 @@ export const grants: Readonly<Record<DatabaseService, Grants>> = {
       ...allow(all, 'emails', 'mails', 'recovery_requests'),
       ...allow(all, 'federation_registries', 'federation_credentials', 'attach_proofs'),
       ...allow(all, 'deletion_orders', 'upstream_deletions'),
+      // Of a deletion and an export.
+      openid_rows: 'select (account_id), delete',
+      application_consents: 'select',
+      applications: 'select (id, name)',
       ...allow('select, insert, update (id), delete', 'file_removals', 'sign_ins'),
       replica_hosts: 'select, insert, delete',
       peer_resets: 'select (host, new_instance_id, seen_at)',
@@ -116,6 +120,19 @@ export const grants: Readonly<Record<DatabaseService, Grants>> = {
       profile_askers: 'select, insert',
       attach_proofs: 'select, delete',
       deletion_orders: 'select (origin, state)',
+    },
+  },
+  openid: {
+    ...newIds,
+    tables: {
+      ...writeAuditLog,
+      users: `select (id, username, display_name, avatar, home_instance, is_deleted, is_admin, suspended_at,
+        password_changed_at, second_factor_due, profile_updated_at), ${lockUsers}`,
+      instance_settings: 'select (id, worker_id, openid_enabled)',
+      ...allow(all, 'applications', 'openid_rows', 'openid_keys', 'application_consents'),
+      ...allow(all, 'application_notices', 'application_receivers'),
+      sign_ins: 'select (user_id, signed_in_at)',
+      federation_limits: 'select, insert, update',
     },
   },
 }

@@ -23,7 +23,7 @@ type AuditRecord = {
   action: AuditAction
   actor: Actor
   target: {
-    type: 'user' | 'registration' | 'invite' | 'settings' | 'peer' | 'approval-request'
+    type: 'user' | 'registration' | 'invite' | 'settings' | 'peer' | 'approval-request' | 'application'
     id: string | null
     name?: string
   }

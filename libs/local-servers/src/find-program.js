@@ -1,5 +1,5 @@
 // Plain JavaScript: the scripts of tools/setup use it before packages are installed.
-import { accessSync, constants, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
 /** Programs that are not npm packages, by their names at Debian: the variable with the path of each. */
@@ -15,6 +15,8 @@ export const programs = {
   'firefox-esr': 'FIREFOX_BIN',
   'webkit2gtk-driver': 'WEBKIT_DRIVER_BIN',
   xvfb: 'XVFB_BIN',
+  apache2: 'APACHE2_BIN',
+  'libapache2-mod-auth-openidc': 'MOD_AUTH_OPENIDC',
   glewlwyd: 'GLEWLWYD_BIN',
 }
 const otherNames = {
@@ -24,12 +26,20 @@ const otherNames = {
   xvfb: ['Xvfb'],
 }
 
+/**
+ * Libraries that a server loads are no programs on PATH.
+ * @type {Partial<Record<keyof typeof programs, string>>}
+ */
+const libraries = { 'libapache2-mod-auth-openidc': '/usr/lib/apache2/modules/mod_auth_openidc.so' }
+
 // Debian installs servers here; the PATH of a user who is not root often lacks these folders.
 const systemFolders = ['/usr/local/sbin', '/usr/sbin', '/sbin']
 
 /** @param {keyof typeof programs} name Gives its full path: from its variable, else as `findOnPath`. */
 export function findProgram(name, env = process.env) {
   const path = env[programs[name]]
+  const library = libraries[name]
+  if (library) return existsSync(path || library) ? path || library : null
   if (path) return isProgram(path) ? path : null
   return findOnPath([name, ...(otherNames[name] ?? [])], env)
 }

@@ -2,8 +2,10 @@ import type { Client } from 'pg'
 
 type Column = { table: string; name: string; type: string; isNullable: boolean }
 
+/** An instance has a limit of applications, and few keys. */
+const ofApplications = ['applications', 'application_receivers', 'openid_keys']
 /** They do not grow with accounts, peers, invites or time. */
-const small = new Set(['instance_settings', 'mikro_orm_migrations', 'session_nodes'])
+const small = new Set(['instance_settings', 'mikro_orm_migrations', 'session_nodes', ...ofApplications])
 
 const day = "interval '1 day'"
 const later = `timestamptz '2100-01-01' + n * ${day} / 100`
@@ -21,6 +23,7 @@ const values: Readonly<Record<string, string>> = {
   'users.former_home_user_id': 'null::text',
   'users.profile_updated_at': '1750000000000 + n',
   'account_versions.version': 'n',
+  'application_notices.sent_at': `case when n % 100 > 0 then ${earlier} end`,
   'approval_requests.status': `case when n <= 10 then 'pending' else 'approved' end`,
   'approval_requests.direction': `'inbound'`,
   'channel_overrides.target_type': `'member'`,
@@ -30,6 +33,8 @@ const values: Readonly<Record<string, string>> = {
   'registrations.denied_at': 'null::timestamptz',
   'spaces.owner_id': '1',
   'invites.max_uses': 'null::int',
+  'openid_rows.model': `(array['Grant', 'AccessToken', 'RefreshToken'])[n % 3 + 1]`,
+  'openid_rows.payload': `'{}'`,
   'peers.status': `case when n <= 10 then 'unreachable' else 'active' end`,
   'peers.auto_rotate_interval_days': '90',
   'upstream_deletions.given_at': `case when n <= 10 then ${earlier} else ${later} end`,

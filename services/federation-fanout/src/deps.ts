@@ -1,9 +1,8 @@
 import type { EncryptionKey, ReceiptKeys } from '@gatehouse/auth'
 import type { OutboxRelay } from '@gatehouse/bus'
 import type { Outbound } from '@gatehouse/outbound'
-import type { PeriodicTask } from '@gatehouse/runtime'
+import type { BackgroundTasks, PeriodicTask } from '@gatehouse/runtime'
 import type { Resources } from '@gatehouse/service-kit'
-import type { BackgroundTasks } from './background.ts'
 import type { FederationFanoutConfig } from './config.ts'
 import type { SigningNetworks } from './requests/signing-networks.ts'
 

@@ -18,6 +18,8 @@ const noReferences: Excepted = {
 }
 const keptByDeletion: Excepted = {
   'account_versions.user_id': 'it says when upstreams are told of the tombstone',
+  'application_consents.account_id': 'openid removes it when the applications are told of the deletion; Contract: 3',
+  'applications.created_by': 'the application outlives who added it',
   'upstream_deletions.user_id': 'it is open until the service has done it; Contract: 5',
   'deletion_orders.user_id': 'an order is tried for 30 days, also after the account is gone; Contract: 7',
   'audit_log.actor_id': 'the log says who acted; a page reads the name of a tombstone as Deleted User',
@@ -35,6 +37,8 @@ const keptByDeletion: Excepted = {
 const untoldByExport: Excepted = {
   'profile_askers.user_id': 'which instances asked for a profile is theirs to tell',
   'account_versions.user_id': 'it says when upstreams are told again',
+  'applications.created_by': 'an act of an admin',
+  'openid_rows.account_id': 'codes and tokens; what the person allowed is told',
   'approval_requests.decided_by': 'an act of an admin',
   'approval_requests.requested_by': 'it ends after 30 days',
   'attach_proofs.user_id': 'a secret of minutes',

@@ -125,6 +125,7 @@ describe('POST /api/users/@me/export', () => {
       'passkeys',
       'linked-identities',
       'email',
+      'applications',
       'sign-ins',
       'deletion-orders',
       'uploads',

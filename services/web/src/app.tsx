@@ -19,6 +19,7 @@ const HomePage = lazyPage(() => loadHomePage().then((page) => page.HomePage))
 const NewPasswordPage = lazyPage(() => loadHomePage().then((page) => page.NewPasswordPage))
 const SignInPage = lazyPage(() => import('./pages/auth/sign-in-page.tsx').then((page) => page.SignInPage))
 const LinkPages = lazyPage(() => import('./pages/auth/link-pages.tsx').then((page) => page.LinkPages))
+const AskingPages = lazyPage(() => import('./pages/authorize/asking-pages.tsx').then((page) => page.AskingPages))
 const SettingsPage = lazyPage(() => loadSettingsPage().then((page) => page.SettingsPage))
 const AdminPage = lazyPage(() => import('./pages/admin/admin-page.tsx').then((page) => page.AdminPage))
 
@@ -40,8 +41,8 @@ function UnavailablePage() {
 const knownPaths =
   /^\/(?:login|register|channels\/@me|settings(?:\/[a-z]+)?|admin(?:\/[a-z]+|\/users\/\d+|\/federation\/orders)?)?\/?$/
 
-/** Links, and the way back from a provider, count with any session or none. */
-const isOpen = /^\/(recover|sign-in|forgot|confirm-email)\/?$/
+/** Links, what an application asks, and the way back from a provider, count with any session or none. */
+const isOpen = /^\/(recover|sign-in|forgot|confirm-email|authorize|device)\/?$/
 
 export function App() {
   const deletionReport = useState<IdentityDeletions | null>(null)
@@ -69,7 +70,12 @@ function GuardedRoutes() {
 
   const authLoading = <AuthFrame title={t('Loading…')}>{null}</AuthFrame>
   if (isOpen.test(pathname)) {
-    return <Suspense fallback={authLoading}>{pathname.startsWith('/s') ? <SignInPage /> : <LinkPages />}</Suspense>
+    const Page = pathname.startsWith('/s') ? SignInPage : /^\/[ad]/.test(pathname) ? AskingPages : LinkPages
+    return (
+      <Suspense fallback={authLoading}>
+        <Page />
+      </Suspense>
+    )
   }
   // Pages that do not exist need no login.
   const isPublic = !knownPaths.test(pathname)

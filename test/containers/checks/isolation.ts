@@ -13,6 +13,7 @@ const reaches: Record<(typeof processes)[number], string[]> = {
   invite: ['postgres:5432', 'nats:4222'],
   'session-gateway': ['postgres:5432', 'nats:4222'],
   'federation-fanout': ['postgres:5432', 'nats:4222', outside],
+  openid: ['postgres:5432', 'nats:4222', outside],
 }
 const targets = [outside, 'postgres:5432', 'nats:4222', 'redis:6379', 'nats:8222']
 

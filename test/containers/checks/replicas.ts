@@ -77,7 +77,7 @@ export function replicaChecks(user: Account): Check[] {
         return `the new one takes part (${counts.join(', ')}); ${answered} requests, no failure`
       },
     },
-    ...['identity', 'invite', 'federation-fanout', 'session-gateway'].map((service) => ({
+    ...['identity', 'invite', 'federation-fanout', 'openid', 'session-gateway'].map((service) => ({
       name: `kill -9 of one ${service} under load`,
       run: (scene: Scene) => killUnderLoad(scene, user, service),
     })),

@@ -49,8 +49,10 @@ function isClaims(claims: unknown): claims is TokenClaims {
 
 export type TokenStatus = 'live' | 'missing' | 'deleted' | 'revoked'
 
+type Revoking = Pick<AccountState, 'isDeleted' | 'passwordChangedAt'>
+
 /** No token issued in the second of a change is older than it. Spec: Bearer tokens, protected-route check. */
-export function checkRevocation(claims: Pick<TokenClaims, 'iat'>, state: AccountState | undefined): TokenStatus {
+export function checkRevocation(claims: Pick<TokenClaims, 'iat'>, state: Revoking | undefined): TokenStatus {
   if (!state) return 'missing'
   if (state.isDeleted) return 'deleted'
   if (state.passwordChangedAt !== null && claims.iat < Math.floor(state.passwordChangedAt / 1000)) return 'revoked'

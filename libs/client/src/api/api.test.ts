@@ -37,7 +37,8 @@ describe('the API client', () => {
     const names = Object.entries<EndpointRow>(endpointTable).filter(
       ([name, { access }]) => access !== 'peer' && name !== 'acceptPeer',
     )
-    for (const [name] of names) await failureOf(call(name, { params: { id: '5', filename: '5', provider: '5' } }))
+    for (const [name] of names)
+      await failureOf(call(name, { params: { id: '5', filename: '5', provider: '5', uid: '5' } }))
 
     const made = network.sent.map(({ method, url, token }) => [method, new URL(url).pathname, token])
     expect(made).to.deep.equal(
@@ -136,7 +137,7 @@ describe('the API client', () => {
     expect(await failureOf(api.call('getSelf'))).to.include({ code: null, details: null })
   })
 
-  it('takes a cookie with the start of a provider sign-in alone, and only at its own origin', async () => {
+  it('takes cookies along to the start of a provider sign-in and the questions of applications alone, at its own origin', async () => {
     const modes: unknown[] = []
     const fetch = async (_: string, { credentials }: RequestInit) => {
       modes.push(credentials)
@@ -145,9 +146,12 @@ describe('the API client', () => {
     const api = createApi({ origin: home, fetch, clock: createFakeClock(), jitter: () => 0 })
 
     await api.call('startProvider', { params: { provider: 'a' }, body: { purpose: 'login' } })
+    await api.call('readInteraction', { params: { uid: 'a' } })
+    await api.call('decideInteraction', { params: { uid: 'a' }, body: { decision: 'allow' } })
     await api.call('listProviders')
+    await api.call('readDeviceCode', { body: { userCode: 'a' } })
 
-    expect(modes).to.deep.equal(['same-origin', 'omit'])
+    expect(modes).to.deep.equal(['same-origin', 'same-origin', 'same-origin', 'omit', 'omit'])
   })
 
   it('treats 429 as a rate-limit error with a countdown', async () => {

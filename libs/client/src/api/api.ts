@@ -143,7 +143,7 @@ function findRow(table: Readonly<Record<string, EndpointRow>>, name: string): En
   return row.path ? (row as EndpointRow) : null
 }
 
-/** In a file of their own: a login page, and a chat, need none of them. */
+/** With those for applications in a file of their own: a login page, and a chat, need none of them. */
 async function loadAdminEndpoints(origin: string): Promise<Readonly<Record<string, EndpointRow>>> {
   try {
     return (await import('@gatehouse/contracts/admin-endpoints')).adminEndpoints
@@ -175,8 +175,8 @@ async function send(
   const timer = clock.setTimeout(() => timeout.abort(), limitMs)
   const signal = anySignal(timeout.signal, request.signal)
   try {
-    // The cookie that binds a sign-in at a provider to this browser. Contract: 3, Identity providers.
-    const credentials = name === 'startProvider' ? 'same-origin' : 'omit'
+    // The cookies that bind to this browser what a provider or an application asks. Contract: 3, Identity providers, Applications.
+    const credentials = /^startP|Interaction$/.test(name ?? '') ? 'same-origin' : 'omit'
     const response = await fetch(url, { ...request, signal, credentials })
     const isUnread = response.ok && (!name || name === 'exportData')
     return { response, body: isUnread ? null : parseObject(await response.text()) }

@@ -63,3 +63,13 @@ export type AuditEntry = EndpointReply<'listAudit'>['entries'][number]
 
 export type Peer = EndpointReply<'initiatePeer'>['peer']
 export type ApprovalRequest = EndpointReply<'listApprovalRequests'>['requests'][number]
+
+/** An application that logs its users in with this instance. `id`: its client_id. Times in ms. */
+export type Application = EndpointReply<'listApplications'>['applications'][number]
+/** How telling it of ended sessions goes. */
+export type ReceiverState = NonNullable<Application['receiver']['signals']>
+/** That the person allowed. */
+export type ConnectedApplication = EndpointReply<'listConnectedApplications'>['applications'][number]
+/** What it asks for, in this browser. */
+export type Interaction = EndpointReply<'readInteraction'>
+export type WaitingDevice = EndpointReply<'readDeviceCode'>

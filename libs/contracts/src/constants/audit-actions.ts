@@ -8,6 +8,8 @@ export const auditActions = [
   ...['user.identity-linked', 'user.identity-unlinked', 'user.sessions-ended-by-provider'],
   'user.home-answer-refused',
   ...['registration.approved', 'registration.denied', 'registration.restored'],
+  ...['application.created', 'application.changed', 'application.suspended', 'application.unsuspended'],
+  ...['application.deleted', 'application.secret-renewed', 'openid.keys-rotated'],
   'instance.imported',
   ...['invite.created', 'invite.changed', 'invite.revoked', 'invite.reinstated', 'invite.deleted'],
   ...['peer.initiated', 'peer.initiation-refused', 'peer.revoked', 'peer.reset', 'peer.forgotten'],

@@ -1,3 +1,4 @@
+export * from './application-uris.ts'
 export * from './audit-actions.ts'
 export * as closeCodes from './close-codes.ts'
 export * as limits from './limits.ts'

@@ -40,6 +40,11 @@ export const decisionsAtOnce = 200
 export const waitingCountMax = 1_000
 export const denialBlockHoursMax = 720
 export const inviteNameMax = 64
+/** Contract: 3, Applications. */
+export const applicationsMax = 200
+export const applicationNameMax = 64
+export const applicationUriMax = 2_000
+export const applicationUrisMax = 20
 /** Contract: 4, Invites of members. */
 export const memberInvitesMax = 1_000
 export const memberInviteUsesMax = 10

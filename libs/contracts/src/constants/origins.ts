@@ -26,3 +26,6 @@ export function parseOrigin(address: string): string | null {
 export function normalizeHost(host: string): string {
   return host.toLowerCase().replace(/:\d+$/, '')
 }
+
+/** As `URL` gives it. */
+export const loopbackHost = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/

@@ -15,8 +15,8 @@ describe('The endpoint table', () => {
     expect(addresses).to.have.length(new Set(addresses).size)
   })
 
-  it('keeps everything under /api, and nothing internal there', () => {
-    for (const { path } of all) expect(path).to.match(/^\/api(\/(@me|:\w+|[a-z-]+))+$/)
+  it('keeps everything under /api and /oauth2, and nothing internal there', () => {
+    for (const { path } of all) expect(path).to.match(/^\/(api|oauth2)(\/(@me|:\w+|[a-z-]+))+$/)
   })
 
   it('has a schema for each parameter in a path, and for no other', () => {
@@ -124,6 +124,12 @@ describe('The endpoint table', () => {
       'POST /api/uploads bearer',
       'GET /api/uploads/:filename anyone',
       'GET /api/instance/info anyone',
+      'GET /api/users/@me/applications bearer',
+      'DELETE /api/users/@me/applications/:id bearer',
+      'GET /oauth2/interaction/:uid/details bearer',
+      'POST /oauth2/interaction/:uid/decision bearer',
+      'POST /oauth2/device-code bearer',
+      'POST /oauth2/device-code/decision bearer',
       'POST /api/upstream/accounts upstream',
       'GET /api/upstream/accounts/changes upstream',
       'POST /api/upstream/presence upstream',
@@ -152,6 +158,12 @@ describe('The endpoint table', () => {
       'GET /api/settings/instance admin',
       'PATCH /api/settings/instance admin',
       'GET /api/admin/audit admin',
+      'GET /api/admin/applications admin',
+      'POST /api/admin/applications admin',
+      'PATCH /api/admin/applications/:id admin',
+      'DELETE /api/admin/applications/:id admin',
+      'POST /api/admin/applications/:id/secret admin',
+      'POST /api/admin/applications/:id/verify admin',
       'GET /api/admin/registrations admin',
       'POST /api/admin/registrations/:id/approve admin',
       'POST /api/admin/registrations/:id/deny admin',

@@ -6,6 +6,7 @@ import { administrationDeclarations } from './administration.ts'
 import type { EndpointDeclaration } from './declaration.ts'
 import { federationDeclarations } from './federation.ts'
 import { inviteDeclarations } from './invites.ts'
+import { openidDeclarations } from './openid.ts'
 import { upstreamDeclarations } from './upstreams.ts'
 import { endpointTable } from './table.ts'
 import type { Access, EndpointName, EndpointRow, RateLimit } from './table.ts'
@@ -17,6 +18,7 @@ export type Endpoint = EndpointDeclaration & Omit<EndpointRow, 'limit'> & { name
 const declarations = {
   ...accountDeclarations,
   ...upstreamDeclarations,
+  ...openidDeclarations,
   ...inviteDeclarations,
   ...administrationDeclarations,
   ...federationDeclarations,

@@ -43,6 +43,7 @@ const identity = rowsOf('identity')
 const invite = rowsOf('invite')
 const federation = rowsOf('federation-fanout')
 const sessionGateway = rowsOf('session-gateway')
+const openid = rowsOf('openid')
 
 /** Each endpoint counts alone. Contract: 3. */
 const ownWrites = { requests: 60, windowSeconds: 60, by: 'account' } as const
@@ -117,6 +118,17 @@ export const endpointTable = {
   unlinkIdentity: identity('DELETE', '/api/users/@me/identities/:id', 'bearer', likeLogin),
   backChannelLogout: identity('POST', '/api/auth/providers/:provider/back-channel-logout', 'anyone', offers),
 
+  // Contract: 3, applications
+  listConnectedApplications: openid('GET', '/api/users/@me/applications', 'bearer'),
+  endConnectedApplication: openid('DELETE', '/api/users/@me/applications/:id', 'bearer', ownWrites),
+  readInteraction: { ...openid('GET', '/oauth2/interaction/:uid/details', 'bearer', ownWrites), readsCookies: true },
+  decideInteraction: {
+    ...openid('POST', '/oauth2/interaction/:uid/decision', 'bearer', ownWrites),
+    readsCookies: true,
+  },
+  readDeviceCode: openid('POST', '/oauth2/device-code', 'bearer', likeLogin),
+  decideDeviceCode: openid('POST', '/oauth2/device-code/decision', 'bearer', likeLogin),
+
   // Contract: 3, upstreams
   readAccounts: { ...identity('POST', '/api/upstream/accounts', 'upstream', ofUpstream), ...ofAccounts },
   listAccountChanges: { ...identity('GET', '/api/upstream/accounts/changes', 'upstream', ofUpstream), ...ofAccounts },
@@ -159,6 +171,12 @@ export const endpointTable = {
   restoreRegistration: identity('POST', '/api/admin/registrations/:id/restore', 'admin'),
   decideRegistrations: identity('POST', '/api/admin/registrations/decide', 'admin'),
   listAudit: identity('GET', '/api/admin/audit', 'admin'),
+  listApplications: openid('GET', '/api/admin/applications', 'admin'),
+  createApplication: openid('POST', '/api/admin/applications', 'admin'),
+  patchApplication: openid('PATCH', '/api/admin/applications/:id', 'admin'),
+  deleteApplication: openid('DELETE', '/api/admin/applications/:id', 'admin'),
+  renewApplicationSecret: openid('POST', '/api/admin/applications/:id/secret', 'admin'),
+  testApplicationReceiver: openid('POST', '/api/admin/applications/:id/verify', 'admin'),
 
   // Contract: 7, federation
   deleteIdentity: federation('DELETE', '/api/federation/identity', 'peer'),

@@ -424,5 +424,88 @@ export const release030 = {
       asked jsonb not null,
       created_at timestamptz not null
     )`,
+  ] /** Contract: 3, Applications. */,
+  Migration20261215Openid: [
+    'alter table instance_settings add column openid_enabled boolean not null default false',
+    `create table applications (
+      id bigint primary key,
+      name text not null,
+      type text not null,
+      redirect_uris jsonb not null,
+      post_logout_redirect_uris jsonb not null,
+      backchannel_logout_uri text,
+      signals_uri text,
+      skip_consent boolean not null,
+      access_tokens text not null,
+      secret_hash text,
+      previous_secret_hash text,
+      previous_secret_until timestamptz,
+      suspended_at timestamptz,
+      created_at timestamptz not null,
+      created_by bigint
+    )`,
+    `create table openid_rows (
+      model text not null,
+      id_hash text not null,
+      payload jsonb not null,
+      grant_id text,
+      account_id bigint,
+      application_id bigint,
+      token_issued_at bigint,
+      uid text,
+      user_code_hash text,
+      consumed_at timestamptz,
+      created_at timestamptz not null,
+      expires_at timestamptz not null,
+      primary key (model, id_hash)
+    )`,
+    'create index openid_rows_grant on openid_rows (grant_id) where grant_id is not null',
+    'create index openid_rows_account on openid_rows (account_id, application_id, created_at) where account_id is not null',
+    'create index openid_rows_application on openid_rows (application_id) where application_id is not null',
+    'create index openid_rows_uid on openid_rows (uid) where uid is not null',
+    'create index openid_rows_user_code on openid_rows (user_code_hash) where user_code_hash is not null',
+    'create index openid_rows_expiry on openid_rows (expires_at)',
+    `create table openid_keys (
+      kid text primary key,
+      algorithm text not null,
+      private_key text not null,
+      created_at timestamptz not null,
+      signs_from timestamptz not null,
+      retired_at timestamptz
+    )`,
+    `create table application_consents (
+      account_id bigint not null,
+      application_id bigint not null,
+      scopes jsonb not null,
+      granted_at timestamptz not null,
+      last_used_at timestamptz,
+      primary key (account_id, application_id)
+    )`,
+    'create index application_consents_application on application_consents (application_id)',
+    `create table application_notices (
+      id bigint primary key default next_snowflake(),
+      application_id bigint not null,
+      channel text not null,
+      event_id text not null,
+      event jsonb not null,
+      attempts integer not null default 0,
+      created_at timestamptz not null,
+      sent_at timestamptz,
+      expires_at timestamptz not null,
+      constraint application_notices_once unique (application_id, channel, event_id)
+    )`,
+    `create index application_notices_order on application_notices (application_id, channel, created_at, id)
+      where sent_at is null`,
+    'create index application_notices_expiry on application_notices (expires_at)',
+    `create table application_receivers (
+      application_id bigint not null,
+      channel text not null,
+      next_at timestamptz,
+      leased_until timestamptz,
+      last_delivered_at timestamptz,
+      failing_since timestamptz,
+      last_error text,
+      primary key (application_id, channel)
+    )`,
   ],
 }

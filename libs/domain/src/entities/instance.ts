@@ -30,6 +30,8 @@ export const InstanceSettings = defineTable('InstanceSettings', 'instance_settin
   proofOfWork: p.text().$type<z.infer<typeof proofOfWork>>().default('off'),
   /** That a member may make in 30 days. */
   memberInvites: p.integer().default(0),
+  /** Whether applications log users in with accounts of this instance. Contract: 3, Applications. */
+  openidEnabled: p.boolean().default(false),
   /** 0 to 1023, drawn at first boot. Spec: Instance settings. */
   workerId: p.integer(),
   /** Set once, under any concurrency. */

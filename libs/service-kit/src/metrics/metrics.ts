@@ -5,6 +5,8 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics, type Metric
 export type Metrics = ReturnType<typeof createMetrics>
 type Series = { labels: Record<string, string>; read: () => Promise<number> }
 
+type Row = { labels: Record<string, string>; value: number }
+
 const latencyBuckets = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15]
 
 /** The same name gives the same metric, so that services can share a process. */
@@ -48,6 +50,15 @@ export function createMetrics() {
         await Promise.all([...series.values()].map(async (one) => this.set(one.labels, await one.read())))
       }
       new Gauge({ name, help, registers, labelNames, collect })
+    },
+    /** One value for each row that `read` finds, as they come and go. The first `read` stays. */
+    rowsGauge: (name: string, help: string, labels: readonly string[], read: () => Promise<Row[]>): void => {
+      const collect = async function (this: Gauge) {
+        const rows = await read().catch(() => [])
+        this.reset()
+        for (const { labels: of, value } of rows) this.set(of, value)
+      }
+      known(name, () => new Gauge({ name, help, registers, labelNames: [...labels], collect }))
     },
     histogram: (name: string, help: string, labels: readonly string[] = [], buckets = latencyBuckets): Histogram =>
       known(name, () => new Histogram({ name, help, labelNames: [...labels], buckets: [...buckets], registers })),

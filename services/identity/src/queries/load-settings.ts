@@ -11,7 +11,7 @@ const readById = batchedRead({
     ...(['registrationOpen', 'federatedRegistrationOpen', 'autoAcceptPeering'] as const),
     ...(['stubUpgradesNeedProof', 'requireSecondFactorForAdmins', 'reservedUsernames'] as const),
     ...(['approvalRequired', 'askReason', 'denialBlockHours', 'firstAdminId'] as const),
-    ...(['proofOfWork', 'memberInvites'] as const),
+    ...(['proofOfWork', 'memberInvites', 'openidEnabled'] as const),
   ],
   key: 'id',
 })

@@ -107,6 +107,7 @@ export function settingsReply(settings: PlainSettings) {
     denialBlockHours: settings.denialBlockHours,
     proofOfWork: settings.proofOfWork,
     memberInvites: settings.memberInvites,
+    openidEnabled: settings.openidEnabled,
     ...fixedSettings,
   }
 }

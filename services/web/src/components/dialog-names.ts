@@ -1,6 +1,8 @@
 /** Every dialog of the app, by the name that its `Dialog` has as `dialog`. test/browser/dialogs.test.ts opens each. */
 export const dialogNames = [
   'AddPasskeyDialog',
+  'ApplicationCredentials',
+  'ApplicationDialog',
   'ApproveRegistrationsDialog',
   'BlockNetworksDialog',
   'BulkSuspendDialog',
@@ -9,11 +11,13 @@ export const dialogNames = [
   'ConnectDialog',
   'CropDialog',
   'DeleteAccountDialog',
+  'DeleteApplicationDialog',
   'DeleteIdentitiesDialog',
   'DeleteInviteDialog',
   'DeleteUserDialog',
   'DiscardDialog',
   'EmailDialog',
+  'EndApplicationDialog',
   'EndSessionsDialog',
   'EndUserSessionsDialog',
   'ExportDialog',
@@ -30,6 +34,7 @@ export const dialogNames = [
   'RemovePasskeyDialog',
   'RemoveSecondFactorDialog',
   'RenewCodesDialog',
+  'RenewSecretDialog',
   'ResendDialog',
   'ResetDialog',
   'ResetPasswordDialog',
@@ -40,10 +45,12 @@ export const dialogNames = [
   'RotationDialog',
   'SendLinkDialog',
   'SetUpDialog',
+  'SuspendApplicationDialog',
   'SuspendDialog',
   'TemporaryPassword',
   'TurnOffDialog',
   'UnlinkIdentityDialog',
+  'UnsuspendApplicationDialog',
   'UnsuspendDialog',
 ] as const
 

@@ -30,6 +30,7 @@ const moderation = [
 /** Spec: Tombstone, deleted rows and nulled references. */
 export async function deleteRelations(em: EntityManager, userId: string): Promise<void> {
   await endTickets(em, userId)
+  await changeRows(em, 'delete from openid_rows where account_id = ?', [userId])
   for (const table of ownRows) await changeRows(em, `delete from ${table} where user_id = ?`, [userId])
   await changeRows(em, 'update audit_log set actor_username = ? where actor_id = ?', [deletedUsername, userId])
   const named = "update audit_log set target_name = ? where target_type = 'user' and target_id = ?"

@@ -28,6 +28,11 @@ export const ownRows: readonly (OwnRows & { file: string })[] = [
     select user_id::text as "userId", address, language, notices, ${ms('confirmed_at')} as "confirmedAt",
       ${ms('bounced_at')} as "bouncedAt"
     from emails where user_id = :user and user_id > :after order by user_id limit :limit`,
+  rowsOf('applications.json', 'id')`
+    select application_id::text as id, applications.name, scopes, ${ms('granted_at')} as "grantedAt",
+      ${ms('last_used_at')} as "lastUsedAt"
+    from application_consents left join applications on applications.id = application_id
+    where account_id = :user and application_id > :after order by application_id limit :limit`,
   rowsOf('sign-ins.json', 'id')`
     select id::text as id, ${ms('signed_in_at')} as "signedInAt", method, network, device
     from sign_ins where user_id = :user and id > :after order by id limit :limit`,

@@ -22,6 +22,10 @@ const Registrations = lazy(async () => ({
   default: (await import('./registrations-section.tsx')).RegistrationsSection,
 }))
 
+const Applications = lazy(async () => ({
+  default: (await import('./applications-section.tsx')).ApplicationsSection,
+}))
+
 const sections: ReadonlyArray<readonly [key: string, name: Text, show: (self: User, id?: string) => ReactNode]> = [
   ['overview', 'Overview', () => <OverviewSection />],
   ['users', 'Users', (self, id) => (id ? <UserDetails id={id} self={self} /> : <UsersSection self={self} />)],
@@ -35,6 +39,15 @@ const sections: ReadonlyArray<readonly [key: string, name: Text, show: (self: Us
     ),
   ],
   ['invites', 'Invites', () => <InvitesSection />],
+  [
+    'applications',
+    'Applications',
+    () => (
+      <Suspense fallback={<Skeleton rows={6} />}>
+        <Applications />
+      </Suspense>
+    ),
+  ],
   ['settings', 'Instance', () => <SettingsSection />],
   ['federation', 'Federation', (_, id) => (id ? <OpenOrders /> : <FederationSection />)],
   ['audit', 'Audit log', () => <AuditSection />],

@@ -40,6 +40,10 @@ const switches = {
     label: 'Always verify users with their home instance',
     hint: 'When this is on, people can’t register while their home instance is unreachable. When it’s off, they can if a peer has already told this instance about them.',
   },
+  openidEnabled: {
+    label: 'Log in to applications with this instance',
+    hint: 'People can use their account here to log in to the applications that you add under Applications.',
+  },
 } as const satisfies Partial<Record<keyof InstanceSettings, { label: Text; hint: Text }>>
 
 const switchNames = Object.keys(switches) as Array<keyof typeof switches>

@@ -1,5 +1,5 @@
 import type { User } from '@gatehouse/client'
-import type { ComponentType } from 'react'
+import { type ComponentType, lazy, Suspense } from 'react'
 import { QueryError } from '../../components/error-message.tsx'
 import { NavLink, PageFrame } from '../../components/page-frame.tsx'
 import { Skeleton } from '../../components/status.tsx'
@@ -19,15 +19,26 @@ import { ProvidersSection } from './providers-section.tsx'
 import { SecondFactorSection } from './second-factor-section.tsx'
 import { SessionsCard, SignInsCard } from './sessions-section.tsx'
 
+const ApplicationsCard = lazy(async () => ({ default: (await import('./applications-section.tsx')).ApplicationsCard }))
+
 const parts: ReadonlyArray<readonly [path: string, name: Text, cards: readonly ComponentType<{ user: User }>[]]> = [
   ['profile', 'Profile', [ProfileCard]],
   ['security', 'Security', [PasswordSection, LocalProofs]],
   ['sessions', 'Sessions', [SessionsCard, SignInsCard]],
   ['instances', 'Connected instances', [ConnectedInstances]],
+  ['applications', 'Connected applications', [Applications]],
   ['invites', 'Invites', [OwnInvitesCard]],
   ['data', 'Your data', [DataSection]],
   ['leave', 'Delete account', [LeaveSection]],
 ]
+
+function Applications() {
+  return (
+    <Suspense fallback={<Skeleton rows={1} of="card" />}>
+      <ApplicationsCard />
+    </Suspense>
+  )
+}
 
 /** A federated account has none here. */
 function LocalProofs({ user }: { user: User }) {

@@ -1,9 +1,7 @@
-import type { Log } from '@gatehouse/service-kit'
-
 export type BackgroundTasks = ReturnType<typeof createBackgroundTasks>
 
 /** Closing waits for running work. */
-export function createBackgroundTasks(log: Pick<Log, 'warn'>) {
+export function createBackgroundTasks(log: { warn(fields: object, message: string): void }) {
   const underWay = new Map<string, Promise<void>>()
   const attempt = async (name: string, work: () => Promise<unknown> | undefined) => {
     try {

@@ -1,10 +1,9 @@
-import { capturedLog } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { createBackgroundTasks } from './background.ts'
 
 describe('background work', () => {
   it('of one name runs once at a time, and closing waits for it', async () => {
-    const background = createBackgroundTasks(capturedLog().log)
+    const background = createBackgroundTasks({ warn: () => undefined })
     const gate = Promise.withResolvers<void>()
     let started = 0
     let ended = 0
@@ -25,8 +24,8 @@ describe('background work', () => {
   })
 
   it('that fails is logged and may be started again', async () => {
-    const { log, lines } = capturedLog()
-    const background = createBackgroundTasks(log)
+    const lines: object[] = []
+    const background = createBackgroundTasks({ warn: (fields, msg) => void lines.push({ ...fields, msg }) })
     background.start('sweep', () => Promise.reject(new Error('broken')))
     await background[Symbol.asyncDispose]()
     let again = false

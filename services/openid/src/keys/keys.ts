@@ -1,0 +1,113 @@
+import { decrypt, encrypt, type EncryptionKey } from '@gatehouse/auth'
+import { read, transaction } from '@gatehouse/database'
+import { OpenidKey, recordAudit, operator, type Actor } from '@gatehouse/domain'
+import type { Clock } from '@gatehouse/runtime'
+import type { EntityManager, MikroORM } from '@mikro-orm/postgresql'
+import type { JWK, JWTPayload } from 'jose'
+import { policy } from '../policy.ts'
+
+export const keyAlgorithms = ['RS256', 'EdDSA'] as const
+export type KeyAlgorithm = (typeof keyAlgorithms)[number]
+
+/** Of the row: the text cannot be moved to another one. */
+export const keyContext = (kid: string): string => `openid-key:${kid}`
+
+/** Those in force first, in the order in which the library and applications choose. Private. */
+export type KeySet = { keys: (JWK & { kid: string; alg: KeyAlgorithm })[] }
+
+/** The keys with which the instance signs for applications. */
+export type SigningKeyring = {
+  current(): Promise<KeySet>
+  /** With the key in force, as the issuer. `typ` as in `logout+jwt`, `secevent+jwt`. */
+  sign(payload: JWTPayload, options: { typ: string; algorithm?: KeyAlgorithm }): Promise<string>
+}
+
+type KeyDeps = {
+  orm: MikroORM
+  clock: Clock
+  encryptionKey: EncryptionKey
+  config: { publicAddress: { origin: string } }
+}
+
+/** Read again after `policy.refreshMs`; the first use makes them. */
+export function createKeyring(deps: KeyDeps): SigningKeyring {
+  let loaded: { set: Promise<KeySet>; until: number } | undefined
+  const current = async (): Promise<KeySet> => {
+    const now = deps.clock.now()
+    if (!loaded || now >= loaded.until) loaded = { set: loadKeys(deps), until: now + policy.refreshMs }
+    const { set } = loaded
+    set.catch(() => (loaded = undefined))
+    return await set
+  }
+  return {
+    current,
+    sign: async (payload, { typ, algorithm = 'RS256' }) => {
+      const { SignJWT, importJWK } = await import('jose')
+      const key = (await current()).keys.find(({ alg }) => alg === algorithm)
+      if (!key) throw new Error(`no key for ${algorithm}`)
+      const jwt = new SignJWT(payload).setProtectedHeader({ alg: algorithm, kid: key.kid, typ })
+      return await jwt.setIssuer(deps.config.publicAddress.origin).sign(await importJWK(key, algorithm))
+    },
+  }
+}
+
+/** Published, and in their place: what signs first, then what will sign or has signed. */
+async function loadKeys(deps: KeyDeps): Promise<KeySet> {
+  const now = deps.clock.now()
+  const rows = await deps.orm.em.fork().find(OpenidKey, published(now), { orderBy: { signsFrom: 'desc', kid: 'asc' } })
+  if (rows.length === 0) return await makeFirst(deps)
+  const signing = keyAlgorithms.flatMap((algorithm) => {
+    const key = rows.find((row) => row.algorithm === algorithm && row.signsFrom.getTime() <= now)
+    return key ? [key] : []
+  })
+  const others = rows.filter((row) => !signing.includes(row))
+  return { keys: [...signing, ...others].map((row) => open(deps.encryptionKey, row)) }
+}
+
+const published = (now: number) => ({ $or: [{ retiredAt: null }, { retiredAt: { $gt: new Date(now) } }] })
+
+const open = (key: EncryptionKey, { kid, privateKey }: OpenidKey) =>
+  JSON.parse(decrypt(key, privateKey, keyContext(kid))) as KeySet['keys'][number]
+
+/** One replica makes them; the others wait and read. */
+async function makeFirst(deps: KeyDeps): Promise<KeySet> {
+  await transaction(deps.orm, async (em) => {
+    await em.execute('lock table openid_keys in share row exclusive mode')
+    const [row] = await read<{ count: number }>(
+      em,
+      'select count(*)::int as count from openid_keys where retired_at is null',
+    )
+    if (row?.count === 0) await insertKeys(em, deps, deps.clock.now())
+  })
+  return await loadKeys(deps)
+}
+
+type RotationDeps = Pick<KeyDeps, 'orm' | 'clock' | 'encryptionKey'> & { actor?: Actor }
+
+/** New keys are published at once and sign when applications have them; the old ones stay for what they signed. Contract: 3, Applications. */
+export async function rotateKeys(deps: RotationDeps): Promise<{ signsFrom: Date; retiredAt: Date }> {
+  const now = deps.clock.now()
+  const signsFrom = new Date(now + policy.keyCacheMs)
+  const retiredAt = new Date(signsFrom.getTime() + policy.keyRetirementMs)
+  await transaction(deps.orm, async (em) => {
+    await em.execute('lock table openid_keys in share row exclusive mode')
+    await em.nativeUpdate(OpenidKey, { retiredAt: null }, { retiredAt })
+    await insertKeys(em, deps, signsFrom.getTime())
+    const target = { type: 'settings', id: null } as const
+    recordAudit(em, { action: 'openid.keys-rotated', actor: deps.actor ?? operator, target, at: new Date(now) })
+  })
+  return { signsFrom, retiredAt }
+}
+
+async function insertKeys(em: EntityManager, deps: Pick<KeyDeps, 'clock' | 'encryptionKey'>, signsFrom: number) {
+  const { calculateJwkThumbprint, exportJWK, generateKeyPair } = await import('jose')
+  for (const algorithm of keyAlgorithms) {
+    const { privateKey } = await generateKeyPair(algorithm, { extractable: true })
+    const jwk = await exportJWK(privateKey)
+    const kid = await calculateJwkThumbprint(jwk)
+    const text = JSON.stringify({ ...jwk, kid, alg: algorithm, use: 'sig' })
+    const sealed = encrypt(deps.encryptionKey, text, keyContext(kid))
+    const times = { createdAt: new Date(deps.clock.now()), signsFrom: new Date(signsFrom) }
+    await em.insert(OpenidKey, { kid, algorithm, privateKey: sealed, ...times, retiredAt: null })
+  }
+}

@@ -1,0 +1,104 @@
+import { transaction } from '@gatehouse/database'
+import { ApplicationConsent, assertCallerCurrent, type ActingCaller, type Application } from '@gatehouse/domain'
+import { refuse } from '@gatehouse/runtime'
+import type { EntityManager } from '@mikro-orm/postgresql'
+import type { Context } from 'koa'
+import type { ProviderInteraction } from 'oidc-provider'
+import type { Deps } from '../deps.ts'
+import { authTimeOf, isLoginDue } from '../grants/authentication.ts'
+import { insertGrant } from '../grants/allow.ts'
+import { findApplication, isNative } from '../provider/client.ts'
+import { withPublicAddress } from '../routes/protocol.ts'
+
+type Http = Pick<Context, 'req' | 'res'>
+type Asked = { uid: string; caller: ActingCaller }
+
+/** Throws interaction_unknown: it is over, or its cookie is in another browser. */
+async function findInteraction(deps: Deps, http: Http, uid: string) {
+  const provider = await deps.providers.current()
+  const { host, protocol } = new URL(deps.config.publicAddress.origin)
+  withPublicAddress(http, host, protocol)
+  const found = await provider.interactionDetails(http.req, http.res).catch((error: unknown) => {
+    if (error instanceof Error && error.name === 'SessionNotFound') throw refuse.interaction_unknown()
+    throw error
+  })
+  if (found.uid !== uid) throw refuse.interaction_unknown()
+  const application = await findApplication(deps.orm.em.fork(), String(found.params['client_id']))
+  if (!application) throw refuse.interaction_unknown()
+  return { provider, interaction: found, application }
+}
+
+const scopesOf = ({ params }: ProviderInteraction) =>
+  String(params['scope'] ?? '')
+    .split(' ')
+    .filter(Boolean)
+
+/** Contract: 3, Applications. */
+export async function readInteraction(deps: Deps, http: Http, { uid, caller }: Asked) {
+  const { interaction, application } = await findInteraction(deps, http, uid)
+  const { params } = interaction
+  const authTime = await authTimeOf(deps.orm.em.fork(), caller)
+  const isDue = isLoginDue(interaction, authTime, caller)
+  const hint = params['login_hint']
+  return {
+    application: askingApplication(application, String(params['redirect_uri'] ?? '')),
+    scopes: scopesOf(interaction),
+    isConsentNeeded: await isConsentNeeded(deps, { interaction, application, caller }),
+    prompt: isDue ? ('login' as const) : ('consent' as const),
+    ...(typeof hint === 'string' && { loginHint: hint }),
+  }
+}
+
+export function askingApplication({ id, name }: Application, redirectUri: string) {
+  const url = URL.canParse(redirectUri) ? new URL(redirectUri) : undefined
+  return { id, name, redirectHost: url ? url.host || url.protocol.slice(0, -1) : null }
+}
+
+type Asking = { interaction: ProviderInteraction; application: Application; caller: ActingCaller }
+
+async function isConsentNeeded(deps: Deps, { interaction, application, caller }: Asking): Promise<boolean> {
+  // Any program on the device can be at that address, and ask in the name of this one. RFC 8252, 8.6.
+  if (application.type === 'public' && isNative(String(interaction.params['redirect_uri']))) return true
+  if (application.skipConsent) return false
+  if (
+    String(interaction.params['prompt'] ?? '')
+      .split(' ')
+      .includes('consent')
+  )
+    return true
+  const of = { accountId: caller.userId, applicationId: application.id }
+  const consent = await deps.orm.em.fork().findOne(ApplicationConsent, of)
+  return !consent || scopesOf(interaction).some((scope) => !consent.scopes.includes(scope))
+}
+
+/** Gives where the browser goes next. Throws interaction_unknown, fresh_login_required and as assertCallerCurrent. */
+export async function decideInteraction(deps: Deps, http: Http, asked: Asked & { decision: 'allow' | 'deny' }) {
+  const { uid, caller, decision } = asked
+  const { provider, interaction, application } = await findInteraction(deps, http, uid)
+  const options = { mergeWithLastSubmission: false }
+  if (decision === 'deny') {
+    const denial = { error: 'access_denied', error_description: 'The person denied the request' }
+    return { url: await provider.interactionResult(http.req, http.res, denial, options) }
+  }
+  const { grantId, authTime } = await transaction(
+    deps.orm,
+    (em) => allow(deps, em, { interaction, application, caller }),
+    {
+      accountId: caller.userId,
+    },
+  )
+  const result = {
+    login: { accountId: caller.userId, ts: authTime, remember: false },
+    consent: { grantId },
+    select_account: {},
+  }
+  return { url: await provider.interactionResult(http.req, http.res, result, options) }
+}
+
+async function allow(deps: Deps, em: EntityManager, { interaction, application, caller }: Asking) {
+  await assertCallerCurrent(em, caller)
+  const authTime = await authTimeOf(em, caller)
+  if (isLoginDue(interaction, authTime, caller)) throw refuse.fresh_login_required()
+  const grantId = await insertGrant(deps, em, { caller, application, scopes: scopesOf(interaction) })
+  return { grantId, authTime: authTime ?? caller.tokenIssuedAt }
+}

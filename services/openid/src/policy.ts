@@ -1,0 +1,36 @@
+const second = 1_000
+const minute = 60 * second
+const day = 24 * 60 * minute
+
+export const policy = {
+  /** How long applications keep the published keys: a new one signs after that. */
+  keyCacheMs: 10 * minute,
+  /** A key that no longer signs is published until its tokens are over, and then some. */
+  keyRetirementMs: day,
+  /** How late a change of the keys or of the setting may be seen by a replica. */
+  refreshMs: second,
+  /** Contract: 3, Applications: the secret before the current one. */
+  previousSecretMs: day,
+  noticeMs: 3 * day,
+  /** Of one account, as log-ins of one network. */
+  deviceCodeAttempts: { name: 'openid-device-code', requests: 15, windowMs: 2 * minute },
+  grantsAtOneApplication: 50,
+  grantsOfAccount: 1_000,
+  sweepIntervalMs: 10 * minute,
+  rowsRemovedAtOnce: 1_000,
+} as const
+
+/** In seconds, as the library takes them. Contract: 3, Applications. */
+export const lifetimes = {
+  jwtSeconds: 300,
+  AccessToken: (_ctx: unknown, token: { resourceServer?: unknown }): number => (token.resourceServer ? 300 : 600),
+  AuthorizationCode: 60,
+  DeviceCode: 600,
+  // Extended by each refresh token.
+  Grant: 3_600,
+  IdToken: 3_600,
+  Interaction: 600,
+  RefreshToken: 30 * 24 * 3_600,
+  // Only the state of a log-out.
+  Session: 600,
+} as const

@@ -1,0 +1,150 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { checkRevocation, hashSecret } from '@gatehouse/auth'
+import { isStorableText } from '@gatehouse/contracts'
+import { changeRows, read } from '@gatehouse/database'
+import type { Payload } from 'oidc-provider'
+import type { Deps } from '../deps.ts'
+import { clientMetadata, findApplication } from './client.ts'
+
+type AdapterDeps = Pick<Deps, 'orm' | 'clock' | 'config'> & {
+  onReuse(model: string): void
+  lost(model: string): Error
+  unstorable(): Error
+}
+
+/** What a find of a token has read of its grant in one request; the request finds the grant itself next. */
+const foundInRequest = new AsyncLocalStorage<Map<string, Payload>>()
+export const withinRequest = <T>(work: () => Promise<T>): Promise<T> => foundInRequest.run(new Map(), work)
+
+type Found = {
+  payload: Payload
+  consumed: number | null
+  grantId: string | null
+  grant: Payload | null
+  tokenIssuedAt: number | null
+  accountId: string | null
+  isDeleted: boolean | null
+  passwordChangedAt: number | null
+  isApplicationActive: boolean
+}
+
+const findSql = `select t.payload, extract(epoch from t.consumed_at)::float8 as consumed, t.grant_id as "grantId",
+    g.payload as grant, g.token_issued_at::float8 as "tokenIssuedAt", u.id::text as "accountId",
+    u.is_deleted as "isDeleted", u.password_changed_at::float8 as "passwordChangedAt",
+    a.id is not null as "isApplicationActive"
+  from openid_rows t
+  left join openid_rows g on g.model = 'Grant' and g.id_hash = coalesce(t.grant_id, case t.model when 'Grant' then t.id_hash end)
+  left join users u on u.id = g.account_id
+  left join applications a on a.id = g.application_id and a.suspended_at is null
+  where t.model = ? and t.id_hash = ?`
+
+/** Without a person yet, or without one at all: an application waits for a device, or pushed its request. */
+const grantless = new Set(['DeviceCode', 'Interaction', 'Session', 'PushedAuthorizationRequest', 'ReplayDetection'])
+
+/** The authority of the person decides, as it does for a session token. Design: invariant 1; Contract: 3, Applications. */
+function isLive(model: string, found: Found): boolean {
+  if (found.grantId === null && grantless.has(model)) return true
+  const { grant, tokenIssuedAt, accountId, isDeleted, passwordChangedAt } = found
+  if (!grant || tokenIssuedAt === null || !found.isApplicationActive) return false
+  const state = accountId === null ? undefined : { isDeleted: isDeleted === true, passwordChangedAt }
+  return checkRevocation({ iat: tokenIssuedAt }, state) === 'live'
+}
+
+/** Refresh tokens are a character longer, so that a look for one kind does not ask for the other. */
+export const bitsOf = (model: string): number => (model === 'RefreshToken' ? 264 : 256)
+const lengthOf = (model: string): number => Math.ceil(bitsOf(model) / 6)
+
+const insertSql = `insert into openid_rows (model, id_hash, payload, grant_id, account_id, application_id, user_code_hash,
+    created_at, expires_at)
+  values (?, ?, ?::jsonb, ?, ?::bigint, ?::bigint, ?, ?, ?)
+  on conflict (model, id_hash) do update set payload = excluded.payload, grant_id = excluded.grant_id,
+    account_id = excluded.account_id, expires_at = excluded.expires_at`
+
+/** Anybody may store a request of a public application, and no longer one than an address holds. */
+const longest = 16_384
+
+/** A grant lives as long as what it gives. */
+const extendSql = `update openid_rows set expires_at = greatest(expires_at, ?),
+    payload = jsonb_set(payload, '{exp}', to_jsonb(greatest((payload->>'exp')::bigint, ?::bigint)))
+  where model = 'Grant' and id_hash = ?`
+
+const consumeSql = `with consumed as (
+    update openid_rows set consumed_at = ? where model = ? and id_hash = ? and consumed_at is null
+    returning account_id, application_id
+  ), used as (
+    update application_consents c set last_used_at = ? from consumed o
+    where c.account_id = o.account_id and c.application_id = o.application_id
+  )
+  select count(*)::int as count from consumed`
+
+/** Ids of secrets are stored hashed, and nowhere else. One statement for each step: it holds with any number of replicas. */
+export function createAdapter(deps: AdapterDeps) {
+  const { orm, clock } = deps
+  const em = () => orm.em.fork()
+
+  async function find(model: string, id: string): Promise<Payload | undefined> {
+    if ((model === 'AccessToken' || model === 'RefreshToken') && id.length !== lengthOf(model)) return undefined
+    const hash = hashSecret(id)
+    const known = model === 'Grant' ? foundInRequest.getStore()?.get(hash) : undefined
+    if (known) return { ...known, jti: id }
+    const [found] = await read<Found>(em(), findSql, [model, hash])
+    if (!found || !isLive(model, found)) return undefined
+    if (found.grantId && found.grant) foundInRequest.getStore()?.set(found.grantId, found.grant)
+    return { ...found.payload, jti: id, ...(found.consumed !== null && { consumed: Math.floor(found.consumed) }) }
+  }
+
+  async function upsert(model: string, id: string, given: Payload, expiresIn: number): Promise<void> {
+    const { jti: _id, userCode, consumed: _consumed, ...payload } = given
+    const now = clock.now()
+    const grantHash = typeof given['grantId'] === 'string' ? hashSecret(given['grantId']) : null
+    const userCodeHash = typeof userCode === 'string' ? hashSecret(userCode) : null
+    const expiresAt = new Date(now + expiresIn * 1_000)
+    const ofPerson = [given['accountId'] ?? null, given['clientId'] ?? null]
+    const text = JSON.stringify(payload, (_key, value: unknown) => {
+      if (typeof value === 'string' && !isStorableText(value)) throw deps.unstorable()
+      return value
+    })
+    if (text.length > longest) throw deps.unstorable()
+    const row = [model, hashSecret(id), text, grantHash, ...ofPerson, userCodeHash]
+    await changeRows(em(), insertSql, [...row, new Date(now), expiresAt])
+    if (model !== 'RefreshToken') return
+    await changeRows(em(), extendSql, [expiresAt, Math.floor(expiresAt.getTime() / 1_000), grantHash])
+  }
+
+  /** Of sixteen at once one wins. The others mean that somebody has what only one may: the grant ends. RFC 9700, 2.1.1; 4.14. */
+  async function consume(model: string, id: string): Promise<void> {
+    const at = new Date(clock.now())
+    const [row] = await read<{ count: number }>(em(), consumeSql, [at, model, hashSecret(id), at])
+    if (row?.count === 1) return
+    deps.onReuse(model)
+    const sql = 'select grant_id as "grantId" from openid_rows where model = ? and id_hash = ?'
+    const [lost] = await read<{ grantId: string | null }>(em(), sql, [model, hashSecret(id)])
+    if (lost?.grantId) await destroyGrant(lost.grantId)
+    throw deps.lost(model)
+  }
+
+  async function destroyGrant(hash: string): Promise<void> {
+    await changeRows(em(), "delete from openid_rows where model = 'Grant' and id_hash = ?", [hash])
+    await changeRows(em(), 'delete from openid_rows where grant_id = ?', [hash])
+  }
+
+  return (model: string) => ({
+    find: async (id: string) => {
+      if (model !== 'Client') return await find(model, id)
+      const application = await findApplication(em(), id)
+      return application && clientMetadata(application)
+    },
+    upsert: (id: string, payload: Payload, expiresIn: number) => upsert(model, id, payload, expiresIn),
+    consume: (id: string) => consume(model, id),
+    destroy: async (id: string) => {
+      if (model === 'Grant') return await destroyGrant(hashSecret(id))
+      await changeRows(em(), 'delete from openid_rows where model = ? and id_hash = ?', [model, hashSecret(id)])
+    },
+    revokeByGrantId: async (grantId: string) => {
+      await changeRows(em(), 'delete from openid_rows where model = ? and grant_id = ?', [model, hashSecret(grantId)])
+    },
+    // The pages of the web app take their place: routes/interactions.ts.
+    findByUid: async () => undefined,
+    findByUserCode: async () => undefined,
+  })
+}

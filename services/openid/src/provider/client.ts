@@ -1,0 +1,42 @@
+import { isPrivateUseUri, loopbackHost } from '@gatehouse/contracts'
+import { Application } from '@gatehouse/domain'
+import type { EntityManager } from '@mikro-orm/postgresql'
+import type { Payload } from 'oidc-provider'
+
+/** Undefined: there is none, or it is suspended. */
+export async function findApplication(em: EntityManager, id: string): Promise<Application | undefined> {
+  if (!/^[1-9]\d{0,18}$/.test(id) || BigInt(id) > 9223372036854775807n) return undefined
+  return (await em.findOne(Application, { id, suspendedAt: null })) ?? undefined
+}
+
+export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
+
+/** Of an application on somebody's own device: a port that it cannot choose beforehand is any port. RFC 8252, 7.3. */
+export const isNative = (uri: string) => isPrivateUseUri(uri) || (uri.startsWith('http:') && isLoopback(uri))
+const isLoopback = (uri: string) => URL.canParse(uri) && loopbackHost.test(new URL(uri).hostname)
+
+/** Members that the library does not know: it is told of them, and the comparison of secrets reads them. */
+export const ownMetadata = ['access_tokens', 'secret_hash', 'previous_secret_hash', 'previous_secret_until'] as const
+
+/** As the library reads a client. Everything else of it is its default or configuration.ts. */
+export function clientMetadata(application: Application): Payload {
+  const { id, name, type, redirectUris, postLogoutRedirectUris, accessTokens, secretHash } = application
+  const isPublic = type === 'public'
+  return {
+    client_id: id,
+    client_name: name,
+    redirect_uris: redirectUris,
+    post_logout_redirect_uris: postLogoutRedirectUris,
+    application_type: isPublic && redirectUris.some(isNative) ? 'native' : 'web',
+    token_endpoint_auth_method: isPublic ? 'none' : 'client_secret_basic',
+    grant_types: [...(redirectUris.length > 0 ? ['authorization_code'] : []), 'refresh_token', deviceGrant],
+    response_types: redirectUris.length > 0 ? ['code'] : [],
+    access_tokens: accessTokens,
+    // The library demands a text. What is compared is the hash.
+    ...(!isPublic && { client_secret: secretHash ?? '', secret_hash: secretHash ?? '' }),
+    ...(application.previousSecretHash && {
+      previous_secret_hash: application.previousSecretHash,
+      previous_secret_until: application.previousSecretUntil?.getTime() ?? 0,
+    }),
+  }
+}

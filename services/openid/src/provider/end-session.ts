@@ -1,0 +1,30 @@
+import { changeRows } from '@gatehouse/database'
+import type { ProviderContext } from 'oidc-provider'
+import type { Deps } from '../deps.ts'
+
+type Hint = { payload: { sub?: string; aud?: string } }
+
+/**
+ * An application that brings an ID token of a person ends what the person allowed it. There is no session in the browser here, so
+ * nothing else is asked or ended. OpenID Connect RP-Initiated Logout 1.0; Contract: 3, Applications.
+ */
+export function endByHint({ orm, config }: Pick<Deps, 'orm' | 'config'>) {
+  return async (ctx: ProviderContext, next: () => Promise<unknown>): Promise<void> => {
+    await next()
+    if (ctx.path !== '/oauth2/end-session' || ctx.status !== 200) return
+    const { params, entities } = ctx.oidc
+    const { sub, aud } = (entities['IdTokenHint'] as Hint | undefined)?.payload ?? {}
+    if (sub !== undefined && aud !== undefined) {
+      const sql = 'delete from openid_rows where account_id = ?::bigint and application_id = ?::bigint'
+      await changeRows(orm.em.fork(), sql, [sub, aud])
+    }
+    // The library has checked it against the application.
+    const after = params?.['post_logout_redirect_uri']
+    const url = new URL(after ?? '/authorize#logout=done', config.publicAddress.origin)
+    if (after !== undefined && params?.['state'] !== undefined) url.searchParams.set('state', params['state'])
+    ctx.remove('Set-Cookie')
+    ctx.body = null
+    ctx.status = 303
+    ctx.redirect(url.href)
+  }
+}

@@ -1,0 +1,81 @@
+import { Unavailable } from '@gatehouse/runtime'
+import type Provider from 'oidc-provider'
+import type { ProviderClient, ProviderContext } from 'oidc-provider'
+import type { Deps } from '../deps.ts'
+import { compareSecret, cookieNames, createConfiguration, type Library } from './configuration.ts'
+import { endByHint } from './end-session.ts'
+
+type ProvidersDeps = Pick<Deps, 'orm' | 'clock' | 'config' | 'keyring' | 'log' | 'metrics'>
+
+/** Loaded at the first request, and made again when the keys change. */
+export function createProviders(deps: ProvidersDeps): Deps['providers'] {
+  let library: Promise<Library> | undefined
+  let made: { kids: string; provider: Provider } | undefined
+  const help = 'Codes and refresh tokens of applications that were used a second time'
+  const reuses = deps.metrics.counter('gatehouse_openid_reuses_total', help, ['kind'])
+  const onReuse = (kind: string) => reuses.inc({ kind })
+  return {
+    current: async () => {
+      library ??= import('oidc-provider')
+      const keys = await deps.keyring.current()
+      const kids = keys.keys.map(({ kid }) => kid).join(' ')
+      if (made?.kids !== kids) {
+        const loaded = await library
+        const configuration = createConfiguration({ ...deps, onReuse }, loaded, keys)
+        made = { kids, provider: createProvider(deps, loaded, configuration) }
+      }
+      return made.provider
+    },
+  }
+}
+
+function createProvider(deps: ProvidersDeps, { default: Provider }: Library, configuration: object): Provider {
+  const provider = new Provider(deps.config.publicAddress.origin, configuration)
+  // The mount says under which address it was called.
+  provider.proxy = true
+  Object.assign(provider.Client.prototype, {
+    compareClientSecret(this: ProviderClient, given: string) {
+      return compareSecret.call(this, given, deps.clock.now())
+    },
+  })
+  provider.use(keepPagesSafe)
+  provider.use(answerFaults(provider, deps))
+  provider.use(endByHint(deps))
+  // No cookie says who is there: what the library would remember of the person ends with the answer.
+  provider.on('authorization.success', ({ oidc }) => {
+    if (oidc.session) oidc.session.destroyed = true
+  })
+  return provider
+}
+
+const sessionCookie = new RegExp(`^${cookieNames.session}(\\.sig)?=`)
+
+/**
+ * A request that fails after the decision leaves the library's session in the browser, and with it no later request is known: an
+ * application could lock a browser out of all others. The page of `form_post` runs its one script, whose hash the library adds.
+ */
+async function keepPagesSafe(ctx: ProviderContext, next: () => Promise<unknown>): Promise<void> {
+  ctx.set('Content-Security-Policy', "default-src 'none'; script-src; base-uri 'none'; frame-ancestors 'none'")
+  await next()
+  const set = [ctx.response.get('Set-Cookie') as string | string[]].flat().filter(Boolean)
+  const kept = set.filter((line) => !sessionCookie.test(line))
+  if (kept.length < set.length) ctx.set('Set-Cookie', kept)
+}
+
+/** The library has 500 for whatever is thrown. A database that is away is 503 everywhere else. Contract: 1. */
+function answerFaults(provider: Provider, { log }: Pick<Deps, 'log'>) {
+  const faults = new WeakMap<object, unknown>()
+  provider.on('server_error', (ctx, err) => void faults.set(ctx.req, err))
+  return async (ctx: ProviderContext, next: () => Promise<unknown>): Promise<void> => {
+    await next()
+    const err = faults.get(ctx.req)
+    if (err === undefined) return
+    const isAway = err instanceof Unavailable
+    // Neither the query nor the body: they hold codes and tokens.
+    if (!isAway) log.error({ err, path: ctx.path }, 'request failed')
+    ctx.status = isAway ? 503 : 500
+    ctx.remove('Location')
+    if (isAway) ctx.set('Retry-After', '1')
+    ctx.body = { error: isAway ? 'temporarily_unavailable' : 'server_error' }
+  }
+}

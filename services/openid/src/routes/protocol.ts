@@ -1,0 +1,60 @@
+import Router from '@koa/router'
+import { protocolRoutes, type ProtocolRoute } from '@gatehouse/contracts'
+import { refuse } from '@gatehouse/runtime'
+import type { AppState } from '@gatehouse/service-kit'
+import type { Context } from 'koa'
+import type Provider from 'oidc-provider'
+import type { Deps } from '../deps.ts'
+import { withinRequest } from '../provider/adapter.ts'
+
+const { interaction, signalsDiscovery, signalsStream, signalsVerification, ...ofProvider } = protocolRoutes
+/** notices/notices.ts answers them. */
+void [signalsDiscovery, signalsStream, signalsVerification]
+
+/** What the library answers, under the public address. Throws not_found while the setting is off. Contract: 3, Applications. */
+export function openidRoutes(deps: Deps): Router<AppState> {
+  const router = new Router<AppState>({ sensitive: true })
+  const serve = createMount(deps)
+  for (const { path, methods } of Object.values<ProtocolRoute>(ofProvider)) router.register(path, [...methods], serve)
+  router.get(interaction.path, async (ctx) => {
+    await deps.requireEnabled()
+    // The cookies of the library have this path: they bind the browser. The page shows what it asks for below it.
+    ctx.redirect(`/authorize#${encodeURIComponent(ctx.params['uid'] ?? '')}`)
+    ctx.status = 303
+    ctx.set('Cache-Control', 'no-store')
+  })
+  return router
+}
+
+function createMount({ config, providers, requireEnabled }: Deps) {
+  const { host, protocol } = new URL(config.publicAddress.origin)
+  const callbacks = new WeakMap<Provider, ReturnType<Provider['callback']>>()
+  return async (ctx: Context): Promise<void> => {
+    await requireEnabled()
+    const provider = await providers.current()
+    const callback = callbacks.get(provider) ?? provider.callback()
+    callbacks.set(provider, callback)
+    withPublicAddress(ctx, host, protocol)
+    ctx.respond = false
+    await withinRequest(() => callback(ctx.req, ctx.res))
+  }
+}
+
+/** The gateway lets no such header in. */
+export function withPublicAddress({ req }: Pick<Context, 'req'>, host: string, protocol: string): void {
+  Object.assign(req.headers, { host, 'x-forwarded-host': host, 'x-forwarded-proto': protocol.slice(0, -1) })
+}
+
+/** Read again after `refreshMs`. Throws not_found. */
+export function createGate({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, refreshMs: number) {
+  let known: { isEnabled: boolean; until: number } | undefined
+  return async (): Promise<void> => {
+    const now = clock.now()
+    if (!known || now >= known.until) {
+      const sql = 'select openid_enabled as "isEnabled" from instance_settings where id = 1'
+      const [row] = await orm.em.fork().execute<{ isEnabled: boolean }[]>(sql)
+      known = { isEnabled: row?.isEnabled === true, until: now + refreshMs }
+    }
+    if (!known.isEnabled) throw refuse.not_found()
+  }
+}

@@ -1,0 +1,260 @@
+import { hashSecret } from '@gatehouse/auth'
+import { Application, ApplicationConsent, InstanceSettings } from '@gatehouse/domain'
+import { expect } from 'chai'
+import { createRemoteJWKSet, customFetch as jwksFetch, jwtVerify } from 'jose'
+import * as oidc from 'openid-client'
+import { rotateKeys } from '../src/keys/keys.ts'
+import { policy } from '../src/policy.ts'
+import {
+  logIn,
+  offline,
+  openBrowser,
+  origin,
+  redirectUri,
+  request,
+  secret,
+  startHarness,
+  type Harness,
+} from './harness.ts'
+
+/** Contract: 3, Applications. */
+describe('A log-in at an application', function () {
+  this.timeout(60_000)
+  let harness: Harness
+  before(async () => void (harness = await startHarness()))
+  after(() => harness[Symbol.asyncDispose]())
+
+  it('gives an ID token, opaque tokens and what `profile` says; the refresh token changes each time', async () => {
+    const person = await harness.insertPerson({ username: 'ada', displayName: 'Ada', avatar: 'ada.webp' })
+    const application = await harness.insertApplication()
+    const { config, tokens } = await logIn(harness, application, person, offline)
+
+    expect(tokens.claims()).to.include({ iss: origin, aud: application.id, sub: person.id })
+    expect(tokens.token_type).to.equal('bearer')
+    expect(tokens.expires_in).to.equal(600)
+    const claims = await oidc.fetchUserInfo(config, tokens.access_token, person.id)
+    expect(claims).to.include({ name: 'Ada', preferred_username: 'ada', picture: `${origin}/api/uploads/ada.webp` })
+    const refreshed = await oidc.refreshTokenGrant(config, tokens.refresh_token!)
+    expect(refreshed.refresh_token).to.not.equal(tokens.refresh_token)
+    expect(await oidc.tokenIntrospection(config, refreshed.access_token)).to.include({ active: true, sub: person.id })
+    const [consent] = await harness.orm.em.fork().find(ApplicationConsent, { accountId: person.id })
+    expect(consent).to.include({ applicationId: application.id })
+    expect(consent?.scopes).to.have.members(['offline_access', 'openid', 'profile'])
+    expect(consent?.lastUsedAt).to.be.instanceOf(Date)
+    const stored = JSON.stringify(await harness.orm.em.fork().execute('select * from openid_rows'))
+    for (const token of [tokens.access_token, tokens.refresh_token!]) expect(stored).to.not.include(token)
+  })
+
+  it('is a log-in of a public application too, from another origin, with a redirect URI of a private scheme', async () => {
+    const redirect = 'com.example.app:/done'
+    const application = await harness.insertApplication({ type: 'public', redirectUris: [redirect, redirectUri] })
+    const person = await harness.insertPerson()
+    const { tokens } = await logIn(harness, application, person, { redirect })
+    expect(tokens.claims()?.sub).to.equal(person.id)
+    const preflight = (from: string) =>
+      harness.reach(`${origin}/oauth2/token`, {
+        method: 'POST',
+        headers: { origin: from },
+        body: new URLSearchParams({ client_id: application.id, grant_type: 'authorization_code' }),
+      })
+    expect((await preflight('https://wiki.example')).headers.get('access-control-allow-origin')).to.equal(
+      'https://wiki.example',
+    )
+    expect((await preflight('https://evil.example')).headers.get('access-control-allow-origin')).to.equal(null)
+  })
+
+  it('gives tokens that an application verifies itself, for five minutes, by the published keys', async () => {
+    const application = await harness.insertApplication({ accessTokens: 'jwt' })
+    const { config, tokens } = await logIn(harness, application, await harness.insertPerson())
+    const keys = createRemoteJWKSet(new URL(`${origin}/oauth2/jwks`), {
+      [jwksFetch]: (url: string, init: RequestInit) => harness.reach(url, init),
+    })
+    const { payload, protectedHeader } = await jwtVerify(tokens.access_token, keys, {
+      issuer: origin,
+      audience: application.id,
+    })
+    expect(protectedHeader).to.include({ alg: 'EdDSA', typ: 'at+jwt' })
+    expect(payload.exp! - payload.iat!).to.equal(300)
+    expect(config.serverMetadata().jwks_uri).to.equal(`${origin}/oauth2/jwks`)
+  })
+
+  it('keys: those of a rotation are published at once, sign after ten minutes, and nobody notices', async () => {
+    const application = await harness.insertApplication()
+    const person = await harness.insertPerson()
+    const published = async () => {
+      harness.clock.advance(policy.refreshMs)
+      const response = await harness.reach(`${origin}/oauth2/jwks`, {}, 1)
+      return ((await response.json()) as { keys: { kid: string; d?: string }[] }).keys
+    }
+    const before = await published()
+    expect(before).to.have.length(2)
+    expect(before.every((key) => key.d === undefined)).to.equal(true)
+    const { encryptionKey } = harness.replicas[0].deps
+    await rotateKeys({ orm: harness.orm, clock: harness.clock, encryptionKey })
+    expect(await published()).to.have.length(4)
+    const kidOf = async () => {
+      const { tokens } = await logIn(harness, application, person)
+      return (JSON.parse(Buffer.from(tokens.id_token!.split('.')[0]!, 'base64url').toString()) as { kid: string }).kid
+    }
+    const known = before.map(({ kid }) => kid)
+    expect(known).to.include(await kidOf())
+    harness.clock.advance(policy.keyCacheMs)
+    expect(known).to.not.include(await kidOf())
+    harness.clock.advance(policy.keyRetirementMs)
+    expect((await published()).map(({ kid }) => kid)).to.not.include.members(known)
+    const rows = JSON.stringify(await harness.orm.em.fork().execute('select private_key from openid_keys'))
+    expect(rows).to.match(/enc1/).and.not.match(/"d"/)
+  })
+
+  it('accepts a pushed request, once', async () => {
+    const application = await harness.insertApplication()
+    const config = await harness.configure(application)
+    const { url, checks } = await request(config)
+    const pushed = await oidc.buildAuthorizationUrlWithPAR(config, url.searchParams)
+    const back = await openBrowser(harness).allow(pushed, await harness.insertPerson())
+    expect((await oidc.authorizationCodeGrant(config, back, checks)).claims()?.aud).to.equal(application.id)
+    const again = await openBrowser(harness).visit(pushed.href)
+    expect(again.headers.get('location')).to.match(/error=/)
+  })
+
+  it('tells the page who asks for what, and asks for consent once', async () => {
+    const application = await harness.insertApplication({ name: 'Forum' })
+    const person = await harness.insertPerson()
+    const config = await harness.configure(application)
+    const browser = openBrowser(harness)
+    const uid = await browser.ask((await request(config, { parameters: { login_hint: 'ada' } })).url)
+    const shown = await browser.read(uid, person)
+    expect(shown.body).to.deep.equal({
+      application: { id: application.id, name: 'Forum', redirectHost: 'wiki.example' },
+      scopes: ['openid', 'profile'],
+      isConsentNeeded: true,
+      prompt: 'consent',
+      loginHint: 'ada',
+    })
+    expect((await browser.decide(uid, person)).status).to.equal(200)
+    const second = await browser.ask((await request(config)).url)
+    expect((await browser.read(second, person)).body).to.include({ isConsentNeeded: false })
+    const trusted = await harness.configure(await harness.insertApplication({ skipConsent: true }))
+    const third = await browser.ask((await request(trusted)).url)
+    expect((await browser.read(third, person)).body).to.include({ isConsentNeeded: false })
+  })
+
+  it('is denied by the person', async () => {
+    const config = await harness.configure(await harness.insertApplication())
+    const { url, checks } = await request(config)
+    const back = await openBrowser(harness).allow(url, await harness.insertPerson(), 'deny')
+    expect(back.searchParams.get('iss')).to.equal(origin)
+    const failed = await oidc.authorizationCodeGrant(config, back, checks).catch((error: unknown) => error)
+    expect(failed).to.be.instanceOf(oidc.AuthorizationResponseError).with.property('error', 'access_denied')
+  })
+
+  for (const parameters of [{ prompt: 'login' }, { max_age: '0' }] as Record<string, string>[]) {
+    it(`demands a log-in after the request: ${JSON.stringify(parameters)}`, async () => {
+      const config = await harness.configure(await harness.insertApplication())
+      const person = await harness.insertPerson()
+      const now = Math.floor(Date.now() / 1_000)
+      const old = { id: person.id, username: person.username, tokenIssuedAt: now - 60 }
+      const browser = openBrowser(harness)
+      const { url, checks } = await request(config, { parameters })
+      const uid = await browser.ask(url)
+      expect((await browser.read(uid, old)).body).to.include({ prompt: 'login' })
+      expect((await browser.decide(uid, old)).body).to.include({ code: 'fresh_login_required' })
+      // A token that was renewed is no log-in.
+      const fresh = { ...old, tokenIssuedAt: now + 30 }
+      expect((await browser.decide(uid, fresh)).body.code).to.equal('fresh_login_required')
+      const signIn = `insert into sign_ins (user_id, signed_in_at, method, network) values (?, to_timestamp(?), 'password', 'x')`
+      await harness.orm.em.fork().execute(signIn, [person.id, now + 30])
+      expect((await browser.read(uid, fresh)).body).to.include({ prompt: 'consent' })
+      const decided = await browser.decide(uid, fresh)
+      const back = new URL((await browser.visit(decided.body.url)).headers.get('location')!)
+      const options = { ...checks, ...(parameters['max_age'] && { maxAge: 0 }) }
+      const tokens = await oidc.authorizationCodeGrant(config, back, options)
+      expect(tokens.claims()?.auth_time ?? now + 30).to.equal(now + 30)
+    })
+  }
+
+  it('device: a code that a person types, allowed, denied, and over after that', async () => {
+    const application = await harness.insertApplication({ type: 'public', redirectUris: [] })
+    const config = await harness.configure(application)
+    const person = await harness.insertPerson()
+    const start = () => oidc.initiateDeviceAuthorization(config, { scope: 'openid profile' })
+    const asked = await start()
+    expect(asked.verification_uri).to.equal(`${origin}/device`)
+    const poll = async (code: string) =>
+      await oidc
+        .genericGrantRequest(config, 'urn:ietf:params:oauth:grant-type:device_code', { device_code: code })
+        .catch((error: oidc.ResponseBodyError) => error.error)
+    expect(await poll(asked.device_code)).to.equal('authorization_pending')
+    const type = (userCode: string) =>
+      harness.calls<{ uid: string }>('POST', '/oauth2/device-code', { as: person, body: { userCode } })
+    const decide = (uid: string, decision: string) =>
+      harness.calls('POST', '/oauth2/device-code/decision', { as: person, body: { uid, decision } })
+    const found = await type(asked.user_code.toLowerCase().replace('-', ' '))
+    expect(found.body).to.deep.include({ application: { id: application.id, name: 'Wiki', redirectHost: null } })
+    expect((await decide(found.body.uid, 'allow')).status).to.equal(200)
+    expect((await decide(found.body.uid, 'deny')).body).to.include({ code: 'device_code_unknown' })
+    expect((await type(asked.user_code)).body).to.include({ code: 'device_code_unknown' })
+    const tokens = (await poll(asked.device_code)) as oidc.TokenEndpointResponse
+    expect(await oidc.fetchUserInfo(config, tokens.access_token, person.id)).to.include({ sub: person.id })
+    const denied = await start()
+    await decide((await type(denied.user_code)).body.uid, 'deny')
+    expect(await poll(denied.device_code)).to.equal('access_denied')
+  })
+
+  it('end-session: an ID token ends what its person allowed this application, and nothing else', async () => {
+    const person = await harness.insertPerson()
+    const [wiki, forum] = [await harness.insertApplication(), await harness.insertApplication()]
+    const [first, other] = [await logIn(harness, wiki, person, offline), await logIn(harness, forum, person)]
+    const url = oidc.buildEndSessionUrl(first.config, {
+      ...{ id_token_hint: first.tokens.id_token!, state: 'kept', post_logout_redirect_uri: 'https://wiki.example/' },
+    })
+    const ended = await openBrowser(harness).visit(url.href)
+    expect([ended.status, ended.headers.get('location')]).to.deep.equal([303, 'https://wiki.example/?state=kept'])
+    expect(ended.headers.getSetCookie()).to.deep.equal([])
+    expect(await oidc.tokenIntrospection(first.config, first.tokens.access_token)).to.deep.equal({ active: false })
+    expect(await oidc.tokenIntrospection(other.config, other.tokens.access_token)).to.include({ active: true })
+    const nobody = await openBrowser(harness).visit(`${origin}/oauth2/end-session`)
+    expect(nobody.headers.get('location')).to.equal(`${origin}/authorize#logout=done`)
+  })
+
+  it('secret: the one before works for a day', async () => {
+    const application = await harness.insertApplication()
+    const until = new Date(harness.clock.now() + policy.previousSecretMs)
+    const renewed = {
+      secretHash: hashSecret('another'),
+      previousSecretHash: hashSecret(secret),
+      previousSecretUntil: until,
+    }
+    await harness.orm.em.fork().nativeUpdate(Application, { id: application.id }, renewed)
+    const { config, tokens } = await logIn(harness, application, await harness.insertPerson())
+    expect(await oidc.tokenIntrospection(config, tokens.access_token)).to.include({ active: true })
+    harness.clock.advance(policy.previousSecretMs)
+    const late = await oidc.tokenIntrospection(config, tokens.access_token).catch((error: unknown) => error)
+    expect(late).to.be.instanceOf(oidc.WWWAuthenticateChallengeError).with.property('status', 401)
+  })
+
+  it('is 404, as any unknown path, while the setting is off', async () => {
+    const set = (openidEnabled: boolean) =>
+      harness.orm.em.fork().nativeUpdate(InstanceSettings, { id: 1 }, { openidEnabled })
+    await set(false)
+    harness.clock.advance(policy.refreshMs)
+    const as = await harness.insertPerson()
+    for (const path of ['/.well-known/openid-configuration', '/oauth2/auth', '/oauth2/jwks', '/oauth2/interaction/x']) {
+      const response = await harness.reach(origin + path)
+      expect([response.status, await response.json()], path).to.deep.equal([
+        404,
+        { error: 'Not found', statusCode: 404, code: 'not_found' },
+      ])
+    }
+    const uid = 'x'.repeat(21)
+    const asked = [
+      harness.calls('GET', `/oauth2/interaction/${uid}/details`, { as }),
+      harness.calls('POST', `/oauth2/interaction/${uid}/decision`, { as, body: { decision: 'deny' } }),
+      harness.calls('POST', '/oauth2/device-code', { as, body: { userCode: 'x' } }),
+      harness.calls('POST', '/oauth2/device-code/decision', { as, body: { uid, decision: 'deny' } }),
+    ]
+    for (const { body } of await Promise.all(asked)) expect(body['code']).to.equal('not_found')
+    await set(true)
+    harness.clock.advance(policy.refreshMs)
+  })
+})
