@@ -22,9 +22,9 @@ function listMetrics(): Set<string> {
   )
   const named = files.flatMap((file) => {
     const text = readFileSync(resolve(projectRoot, file), 'utf8')
-    return [...text.matchAll(/(?:\b(?:counter|gauge|labeledGauge|rowsGauge|histogram)\(\s*|name: )'(gatehouse_\w+)'/g)].map(
-      ([, name]) => name!,
-    )
+    return [
+      ...text.matchAll(/(?:\b(?:counter|gauge|labeledGauge|rowsGauge|histogram)\(\s*|name: )'(gatehouse_\w+)'/g),
+    ].map(([, name]) => name!)
   })
   const runtime = new Registry()
   collectDefaultMetrics({ register: runtime })

@@ -4,7 +4,14 @@ import { callInstance, evaluate, expectThat, firstOf, processes, type Check, typ
 import { startRequests, summarize } from '../load.ts'
 import { openSocket, register, uploadPixel, type Account } from './accounts.ts'
 
-const ports = { gateway: 9090, identity: 8081, invite: 8082, 'session-gateway': 8083, 'federation-fanout': 8084, openid: 8085 }
+const ports = {
+  gateway: 9090,
+  identity: 8081,
+  invite: 8082,
+  'session-gateway': 8083,
+  'federation-fanout': 8084,
+  openid: 8085,
+}
 const awayMs = 10_000
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
