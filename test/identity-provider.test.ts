@@ -41,7 +41,8 @@ describe('A certified identity provider', function () {
         claims: () => ({ sub, name: `${sub} of elsewhere`, preferred_username: sub }),
       }),
     })
-    server.on('request', provider.callback())
+    const answer = provider.callback()
+    server.on('request', (request, response) => void answer(request, response))
     const folder = opened.adopt(await mkdtemp(join(tmpdir(), 'provider-')), (path) => rm(path, { recursive: true }))
     const file = join(folder, 'providers.json')
     const entry = { id: 'own', name: 'Our own', issuer, clientId: 'chat', clientSecret: 'a secret-of the chat:%' }
