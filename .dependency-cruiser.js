@@ -9,6 +9,7 @@ export const layers = [
   ['database'],
   ['bus'],
   ['auth'],
+  ['authority'],
   ['service-kit'],
   ['test-kit'],
 ]

@@ -13,6 +13,15 @@ const ambient = [
   { selector: "CallExpression[callee.name='randomBytes']", message: random },
 ]
 
+const authority = 'Only libs/authority compares an issue time with a change: isRevoked, isIssuedBefore.'
+const change = '/^(passwordChangedAt|sessionsEndedAt)$/'
+const issued = '/^(iat|issuedAt|tokenIssuedAt)$/'
+const revocationRule = [
+  { selector: `BinaryExpression[operator=/^[<>]=?$/]:has([name=${change}])`, message: authority },
+  { selector: `BinaryExpression[operator='<'][left.name=${issued}]`, message: authority },
+  { selector: `BinaryExpression[operator='<'][left.property.name=${issued}]`, message: authority },
+]
+
 const logCall = 'CallExpression[callee.property.name=/^(trace|debug|info|warn|error|fatal)$/]'
 const errorField = "> ObjectExpression.arguments:first-child > Property[key.name='error']"
 const loggedError = [
@@ -77,8 +86,13 @@ export default tseslint.config(
         { object: 'crypto', property: 'randomUUID', message: random },
         { object: 'crypto', property: 'getRandomValues', message: random },
       ],
-      'no-restricted-syntax': ['error', ...loggedError, ...ambient],
+      'no-restricted-syntax': ['error', ...loggedError, ...ambient, ...revocationRule],
     },
+  },
+  {
+    files: ['libs/authority/**'],
+    ignores: tests,
+    rules: { 'no-restricted-syntax': ['error', ...loggedError, ...ambient] },
   },
   {
     files: ['services/web/**'],

@@ -1,4 +1,4 @@
-import { connectRedisCache } from '@gatehouse/auth'
+import { connectRedisCache } from '@gatehouse/authority'
 import { createLocalBus } from '@gatehouse/bus'
 import { systemClock, systemRandom } from '@gatehouse/runtime'
 import { startGateway, tuneGc } from '@gatehouse/gateway'

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
-import { callerKeyLines, createMemoryCache, createSigningKeys } from '@gatehouse/auth'
+import { callerKeyLines, createSigningKeys } from '@gatehouse/auth'
+import { createMemoryCache } from '@gatehouse/authority'
 import { connectNats, createLocalBus, traceBus, type Bus } from '@gatehouse/bus'
 import { systemClock, systemRandom } from '@gatehouse/runtime'
 import { connectDatabase, prepareDatabase, urlForRole } from '@gatehouse/database'

@@ -1,4 +1,5 @@
-import type { AccountStates, SigningKeys } from '@gatehouse/auth'
+import type { SigningKeys } from '@gatehouse/auth'
+import type { AccountStates } from '@gatehouse/authority'
 import type { ServiceName } from '@gatehouse/contracts'
 import type { Quota } from '@gatehouse/runtime'
 import type { Resources } from '@gatehouse/service-kit'

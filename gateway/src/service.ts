@@ -1,12 +1,13 @@
 import type { ServerOptions } from 'node:http'
 import { setFlagsFromString } from 'node:v8'
-import { createAccountStates, createSigningKeys, createTokenKey } from '@gatehouse/auth'
+import { createSigningKeys, createTokenKey } from '@gatehouse/auth'
+import { createAccountStates, startCacheUpdater } from '@gatehouse/authority'
 import { serviceNames, type ServiceName } from '@gatehouse/contracts'
 import { createQuota } from '@gatehouse/runtime'
 import { clientNetwork, handleErrors, healthEndpoints, listen, resourceReadiness } from '@gatehouse/service-kit'
 import { noUpstreams, watchUpstreams, type Lifecycle, type Listening } from '@gatehouse/service-kit'
 import Koa from 'koa'
-import { createAccountStateLoader, startCacheUpdater } from './auth/account-states.ts'
+import { createAccountStateLoader } from './auth/account-states.ts'
 import { createCallerSigners, createTokenCache, createUpstreamCallers } from './auth/callers.ts'
 import type { GatewayConfig } from './config.ts'
 import type { Deps, GatewayResources } from './deps.ts'
@@ -37,7 +38,8 @@ export async function startGateway(config: GatewayConfig, resources: GatewayReso
   const socketPairs = createSocketPairs()
   const started = { ...resources, config, timeouts, capacity, inProcess: overrides.inProcess }
   const deps = await openDeps(opening, started, socketPairs.count)
-  opening.use(await startCacheUpdater(deps))
+  const { revocationApplied } = deps.gatewayMetrics
+  opening.use(await startCacheUpdater({ ...resources, revocationApplied }))
   const operatorPort = opening.use(await startOperatorPort(deps, lifecycle))
   const upgrades = createUpgradeHandler(deps, socketPairs)
   const lateHeaders = deps.responseHeaders.api

@@ -1,12 +1,6 @@
 import { join } from 'node:path'
-import {
-  createMemoryCache,
-  type AccountStateCache,
-  callerKeyLines,
-  createCallerVerifier,
-  createTokenKey,
-  signToken,
-} from '@gatehouse/auth'
+import { callerKeyLines, createCallerVerifier, createTokenKey, signToken } from '@gatehouse/auth'
+import { type AccountStateCache, createMemoryCache } from '@gatehouse/authority'
 import { createLocalBus } from '@gatehouse/bus'
 import { systemRandom } from '@gatehouse/runtime'
 import { serviceNames, type AccountState } from '@gatehouse/contracts'

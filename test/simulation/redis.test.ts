@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { Redis } from 'ioredis'
 import { testRedis } from '@gatehouse/test-kit'
 import { movableClock } from '@gatehouse/test-kit/time'
-import { defineScripts } from '../../libs/auth/src/account-states/redis-scripts.ts'
+import { defineScripts } from '../../libs/authority/src/redis/redis-scripts.ts'
 import { scripts, storeOf } from './redis.ts'
 
 const lease = fc.constantFrom('a', 'b', 'c', 'd one', 'e one', 'f two')

@@ -1,4 +1,4 @@
-import type { StateRedis } from '../../libs/auth/src/account-states/redis-scripts.ts'
+import type { StateRedis } from '../../libs/authority/src/redis/redis-scripts.ts'
 import type { Channel, Process, Scheduler } from './scheduler.ts'
 
 type Value = { text: string; expiresAt: number }

@@ -1,21 +1,22 @@
-import { hash } from 'node:crypto'
 import {
-  checkRevocation,
-  createAccountStates,
-  createCacheInvalidator,
   type AccountStateCache,
   type AccountStates,
   type CacheInvalidator,
   type LoadedStates,
-} from '@gatehouse/auth'
+  createAccountStates,
+  createCacheInvalidator,
+  judgeToken,
+  startCacheUpdater,
+} from '@gatehouse/authority'
+import { hash } from 'node:crypto'
 import type { AccountState } from '@gatehouse/contracts'
 import { isRefusal, type Clock } from '@gatehouse/runtime'
 import { buildAccountState } from '@gatehouse/test-kit'
-import { createAccountStateLoader, startCacheUpdater } from '../../gateway/src/auth/account-states.ts'
+import { createAccountStateLoader } from '../../gateway/src/auth/account-states.ts'
 import type { Deps } from '../../gateway/src/deps.ts'
-import { openRedisCache } from '../../libs/auth/src/account-states/redis-cache.ts'
-import type { StateRedis } from '../../libs/auth/src/account-states/redis-scripts.ts'
-import { invalidationRetryMs } from '../../libs/auth/src/policy.ts'
+import { openRedisCache } from '../../libs/authority/src/redis/redis-cache.ts'
+import type { StateRedis } from '../../libs/authority/src/redis/redis-scripts.ts'
+import { invalidationRetryMs } from '../../libs/authority/src/policy.ts'
 import { createAfterCommit, type AfterCommit } from '../../services/identity/src/after-commit.ts'
 import { createClient, scripts, type RedisData, type RedisNode, type Scripts, type SimulatedClient } from './redis.ts'
 import { createScheduler, type Action, type Process } from './scheduler.ts'
@@ -247,7 +248,7 @@ export async function createWorld(scenario: Scenario, mutant: Mutant = {}): Prom
       },
       accountStateCache: cache,
       clock,
-      gatewayMetrics: { revocationApplied: () => undefined },
+      revocationApplied: () => undefined,
     } as unknown as Parameters<typeof startCacheUpdater>[0])
     gateways.push(Object.assign(gateway, { states, applyEvent }))
   }
@@ -258,7 +259,7 @@ export async function createWorld(scenario: Scenario, mutant: Mutant = {}): Prom
     try {
       const state = await gateway.states.find(userId)
       gateway.judgedMs.push(scheduler.now() - startedAt)
-      const status = checkRevocation(tokenOf(answeredBefore - 1), state)
+      const status = judgeToken(tokenOf(answeredBefore - 1), state)
       if (status !== 'revoked') {
         violation ??= `${gateway.name} judged by v${state?.version ?? '?'} after v${answeredBefore} was answered: ${status}`
       }

@@ -1,5 +1,6 @@
-import { callerHeader, type LoadedStates } from '@gatehouse/auth'
-import { accountEvents, accountStatesQuery, passwordChanged, sessionEndingEvents } from '@gatehouse/contracts'
+import { callerHeader } from '@gatehouse/auth'
+import type { LoadedStates } from '@gatehouse/authority'
+import { accountStatesQuery } from '@gatehouse/contracts'
 import { refuse } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
@@ -42,20 +43,4 @@ export function createAccountStateLoader({ replicas, signers, log }: Pick<Deps, 
     }
     throw refuse.unavailable({ cause })
   }
-}
-
-const revocations: ReadonlySet<string> = new Set([passwordChanged, ...sessionEndingEvents].map(({ name }) => name))
-
-type UpdaterDeps = Pick<Deps, 'bus' | 'accountStateCache' | 'clock' | 'gatewayMetrics'>
-
-/** Repairs the cache when a service stopped between its commit and its write. Design: invariant 1. */
-export async function startCacheUpdater({ bus, accountStateCache, clock, gatewayMetrics }: UpdaterDeps) {
-  return await bus.subscribe(
-    accountEvents,
-    async ({ name, payload }) => {
-      await accountStateCache.put(payload.state)
-      if (revocations.has(name)) gatewayMetrics.revocationApplied(Math.max(0, clock.now() - payload.at) / 1000)
-    },
-    { group: 'account-states' },
-  )
 }

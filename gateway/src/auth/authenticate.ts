@@ -1,4 +1,4 @@
-import { checkRevocation } from '@gatehouse/auth'
+import { judgeToken } from '@gatehouse/authority'
 import type { AccountState } from '@gatehouse/contracts'
 import { invalidInput, refuse } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
@@ -37,7 +37,7 @@ export async function authenticate(deps: Deps, context: RequestContext, target: 
   if (!countsToken(context, target)) return { token: signer.sign({ address, account: null }), userId: '' }
   const cached = verifyBearer(deps, context)
   const state = await deps.accountStates.find(cached.claims.userId)
-  const status = checkRevocation(cached.claims, state)
+  const status = judgeToken(cached.claims, state)
   // Spec: Errors, stored user missing.
   if (!state || status === 'missing') throw access === 'admin' ? refuse.admin_required() : refuse.invalid_token()
   if (status === 'deleted') throw refuse.account_deleted()

@@ -1,6 +1,4 @@
 import { setImmediate } from 'node:timers/promises'
-import type { AccountState } from '@gatehouse/contracts'
-import { User, accountStateOf, accountStateProperties } from '@gatehouse/domain'
 import type { EntityName, EntityManager } from '@mikro-orm/postgresql'
 import { DatabaseError } from 'pg'
 import { assertNoTransaction, withConnection } from './driver.ts'
@@ -104,12 +102,4 @@ export function batchBy<Row extends object>(
     batch.values.add(value)
     return (await batch.rows).get(value)
   }
-}
-
-const readState = batchedRead({ name: 'account_states', entity: User, properties: accountStateProperties, key: 'id' })
-
-/** Unknown ids are missing. Design: invariant 1. */
-export async function readAccountStates(em: EntityManager, userIds: readonly string[]): Promise<AccountState[]> {
-  const rows = await Promise.all([...new Set(userIds)].map((id) => readState(em, id)))
-  return rows.flatMap((row) => (row ? [accountStateOf(row)] : []))
 }

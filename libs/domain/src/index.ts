@@ -1,4 +1,3 @@
-export * from './assert-caller-current.ts'
 export { entities } from './entities/entities.ts'
 export * from './entities/index.ts'
 export * from './instance.ts'

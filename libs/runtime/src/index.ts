@@ -1,6 +1,7 @@
 import root from '../../../package.json' with { type: 'json' }
 
 export * from './background.ts'
+export * from './coalesce.ts'
 export * from './disk-full.ts'
 export * from './entry-limit.ts'
 export * from './time.ts'

@@ -1,4 +1,4 @@
-import { createMemoryCache } from '@gatehouse/auth'
+import { createMemoryCache } from '@gatehouse/authority'
 import { createLocalBus } from '@gatehouse/bus'
 import { connectDatabase, urlForRole, type DatabaseService } from '@gatehouse/database'
 import { systemRandom } from '@gatehouse/runtime'

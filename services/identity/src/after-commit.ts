@@ -1,4 +1,4 @@
-import type { CacheInvalidator } from '@gatehouse/auth'
+import type { CacheInvalidator } from '@gatehouse/authority'
 import type { OutboxRelay } from '@gatehouse/bus'
 import type { AccountState } from '@gatehouse/contracts'
 

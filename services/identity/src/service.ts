@@ -1,4 +1,5 @@
-import { createCacheInvalidator, createEncryptionKey, createTokenKey } from '@gatehouse/auth'
+import { createEncryptionKey, createTokenKey } from '@gatehouse/auth'
+import { createCacheInvalidator } from '@gatehouse/authority'
 import { startOutboxRelay } from '@gatehouse/bus'
 import * as events from '@gatehouse/contracts'
 import { databaseTime } from '@gatehouse/database'

@@ -1,4 +1,4 @@
-import { checkRevocation } from '@gatehouse/auth'
+import { judgeToken } from '@gatehouse/authority'
 import { applyAccountStates, userSuspended, userUnsuspended, type ToldState } from '@gatehouse/contracts'
 import { accountStateOf, type User } from '@gatehouse/domain'
 import { answered, countLockWaits, eventually } from '@gatehouse/test-kit'
@@ -52,8 +52,8 @@ describe('What a home tells of its accounts', () => {
     await tell('active', 11)
 
     expect([before, reply]).to.deep.equal([[200, null], { unknown: [] }])
-    expect(checkRevocation(token, cached)).to.equal('revoked')
-    expect(checkRevocation(token, accountStateOf(user))).to.equal('live')
+    expect(judgeToken(token, cached)).to.equal('revoked')
+    expect(judgeToken(token, accountStateOf(user))).to.equal('live')
     expect(during).to.deep.equal([refused, wrong])
     expect(await logIn()).to.deep.equal([200, null])
     const told = (await events.ofUser(user.id, 2)).map(({ name, payload }) => [name, payload['actor']])

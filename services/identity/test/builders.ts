@@ -1,3 +1,4 @@
+import type { ActingCaller } from '@gatehouse/authority'
 import type { EventDefinition } from '@gatehouse/contracts'
 import {
   InstanceSettings,
@@ -6,7 +7,6 @@ import {
   accountStateOf,
   nextId,
   stubPasswordHash,
-  type ActingCaller,
   type PeerStatus,
 } from '@gatehouse/domain'
 import { randomToken } from '@gatehouse/runtime'

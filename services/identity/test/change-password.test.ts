@@ -1,7 +1,8 @@
+import { judgeToken } from '@gatehouse/authority'
 import bcrypt from 'bcrypt'
 import { expect } from 'chai'
 import { passwordChanged } from '@gatehouse/contracts'
-import { createTokenKey, checkRevocation, verifyToken } from '@gatehouse/auth'
+import { createTokenKey, verifyToken } from '@gatehouse/auth'
 import { accountStateOf, type User } from '@gatehouse/domain'
 import { buildUser, cacheState, collectEvents, readUser } from './builders.ts'
 import { startTestIdentity, type TestResponse, type TestIdentity } from './harness.ts'
@@ -64,8 +65,8 @@ describe('change-password', () => {
     const cached = await identity.deps.accountStateCache.find(user.id)
     const stored = await readUser(identity, user.id)
     const token = verifyToken(createTokenKey(identity.config.jwtSecret), String(body['token']), identity.clock.now())
-    expect(checkRevocation(olderToken, cached)).to.equal('revoked')
-    expect(checkRevocation(token!, cached)).to.equal('live')
+    expect(judgeToken(olderToken, cached)).to.equal('revoked')
+    expect(judgeToken(token!, cached)).to.equal('live')
     expect(stored.passwordChangedAt).to.equal(identity.clock.now())
     expect(await bcrypt.compare(newPassword, stored.passwordHash)).to.equal(true)
     expect(body).to.have.all.keys('token')

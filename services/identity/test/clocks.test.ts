@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { checkRevocation, createTokenKey, verifyToken } from '@gatehouse/auth'
+import { createTokenKey, verifyToken } from '@gatehouse/auth'
+import { judgeToken } from '@gatehouse/authority'
 import { databaseTime } from '@gatehouse/database'
 import { accountStateOf } from '@gatehouse/domain'
 import { createServiceClient, answered } from '@gatehouse/test-kit'
@@ -36,7 +37,7 @@ describe('token times come from the one clock of the database', () => {
     const token = await login(behind, user.username, String(reset.body['temporaryPassword']))
 
     const state = accountStateOf(await readUser(ahead, user.id))
-    expect(checkRevocation(claimsOf(token), state)).to.equal('live')
+    expect(judgeToken(claimsOf(token), state)).to.equal('live')
     expect(await now()).to.be.at.least(state.passwordChangedAt!)
   })
 
@@ -86,6 +87,6 @@ describe('token times come from the one clock of the database', () => {
 
     const changed = await readUser(ahead, user.id)
     expect(changed).to.include({ passwordChangedAt: next, sessionsEndedAt: next })
-    expect(checkRevocation(claims, accountStateOf(changed))).to.equal('revoked')
+    expect(judgeToken(claims, accountStateOf(changed))).to.equal('revoked')
   })
 })

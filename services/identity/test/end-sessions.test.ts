@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { checkRevocation, createTokenKey, verifyToken } from '@gatehouse/auth'
+import { createTokenKey, verifyToken } from '@gatehouse/auth'
+import { judgeToken } from '@gatehouse/authority'
 import { sessionsEnded } from '@gatehouse/contracts'
 import { User, accountStateOf, type RevocationTime } from '@gatehouse/domain'
 import { buildUser, cacheState, collectEvents, readUser } from './builders.ts'
@@ -28,8 +29,8 @@ describe('POST /api/users/@me/sessions/end', () => {
     const cached = await identity.deps.accountStateCache.find(user.id)
     const stored = await readUser(identity, user.id)
     expect([status, Object.keys(body)]).to.deep.equal([200, ['token']])
-    expect(checkRevocation(earlier, cached)).to.equal('revoked')
-    expect(checkRevocation(claimsOf(body['token']), cached)).to.equal('live')
+    expect(judgeToken(earlier, cached)).to.equal('revoked')
+    expect(judgeToken(claimsOf(body['token']), cached)).to.equal('live')
     const at = identity.clock.now()
     const ended = { passwordChangedAt: at, sessionsEndedAt: at, sessionsEndedByReset: false }
     expect(stored).to.include({ passwordHash: user.passwordHash, ...ended })

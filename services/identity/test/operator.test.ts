@@ -1,5 +1,5 @@
+import { judgeToken } from '@gatehouse/authority'
 import { expect } from 'chai'
-import { checkRevocation } from '@gatehouse/auth'
 import { roleChanged, sessionsEnded, userCreated } from '@gatehouse/contracts'
 import { accountStateOf } from '@gatehouse/domain'
 import { buildUser, cacheState, collectEvents, readUser } from './builders.ts'
@@ -93,7 +93,7 @@ describe("the routes of the operator's command line", () => {
     const stored = await readUser(identity, user.id)
     const cached = await identity.deps.accountStateCache.find(user.id)
     expect(status).to.equal(200)
-    expect(checkRevocation({ iat: Math.floor(at / 1000) - 1 }, cached)).to.equal('revoked')
+    expect(judgeToken({ iat: Math.floor(at / 1000) - 1 }, cached)).to.equal('revoked')
     expect(stored).to.include({ passwordHash: user.passwordHash, sessionsEndedAt: at, passwordChangeRequired: false })
     expect((await events.ofUser(user.id, 1)).map(({ payload }) => payload)).to.deep.equal([
       { userId: user.id, at, actor: operator, state: accountStateOf(stored) },

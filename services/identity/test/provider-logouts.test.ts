@@ -1,7 +1,7 @@
+import { judgeToken } from '@gatehouse/authority'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { checkRevocation } from '@gatehouse/auth'
 import { sessionsEnded } from '@gatehouse/contracts'
 import {
   AuditEntry,
@@ -92,7 +92,7 @@ describe('Back-channel logout', () => {
     expect(answerOf(await sendClaims(rightClaims()))).to.deep.equal(ended)
 
     const stored = await readUser(identity, user.id)
-    expect(checkRevocation(earlier, await identity.deps.accountStateCache.find(user.id))).to.equal('revoked')
+    expect(judgeToken(earlier, await identity.deps.accountStateCache.find(user.id))).to.equal('revoked')
     expect(stored).to.include({ passwordHash: user.passwordHash, sessionsEndedByReset: false })
     expect(await countTickets(identity, { subject })).to.equal(0)
     const actor = { userId: user.id, username: user.username }

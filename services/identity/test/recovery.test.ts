@@ -1,4 +1,5 @@
-import { checkRevocation, createTokenKey, verifyToken } from '@gatehouse/auth'
+import { createTokenKey, verifyToken } from '@gatehouse/auth'
+import { judgeToken } from '@gatehouse/authority'
 import { passwordReset } from '@gatehouse/contracts'
 import { accountStateOf, type User } from '@gatehouse/domain'
 import { answered, appCode, countLockWaits, eventually } from '@gatehouse/test-kit'
@@ -73,8 +74,8 @@ describe('Recovery by a link', () => {
     expect(cached).to.include(ended)
     expect(stored).to.include({ ...ended, sessionsEndedByReset: true, recoveryHash: null, recoveryExpiresAt: null })
     const claims = verifyToken(createTokenKey(identity.config.jwtSecret), String(body['token']), at)!
-    expect(checkRevocation(claims, cached)).to.equal('live')
-    expect(checkRevocation({ iat: claims.iat - 1 }, cached)).to.equal('revoked')
+    expect(judgeToken(claims, cached)).to.equal('live')
+    expect(judgeToken({ iat: claims.iat - 1 }, cached)).to.equal('revoked')
     const actor = { userId: user.id, username: user.username }
     expect((await events.ofUser(user.id, 1)).map(({ payload }) => payload)).to.deep.equal([
       { userId: user.id, at, actor, state: accountStateOf(stored) },

@@ -1,5 +1,5 @@
-import { checkRevocation, createTokenKey, verifyToken } from '@gatehouse/auth'
-import { readAccountStates } from '@gatehouse/database'
+import { createTokenKey, verifyToken } from '@gatehouse/auth'
+import { judgeToken, readAccountStates } from '@gatehouse/authority'
 import type { User } from '@gatehouse/domain'
 import { answered } from '@gatehouse/test-kit'
 import { expect } from 'chai'
@@ -25,7 +25,7 @@ describe('POST /api/users/@me/renew', () => {
   const judge = async (token: unknown) => {
     const claims = claimsOf(token)
     const [state] = await readAccountStates(identity.deps.orm.em.fork(), [claims.userId])
-    return checkRevocation(claims, state)
+    return judgeToken(claims, state)
   }
 
   it('gives a fresh token of a whole lifetime, leaves the earlier one good, and is told among the sign-ins', async () => {

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { checkRevocation, createTokenKey, verifyToken, type TokenClaims } from '@gatehouse/auth'
+import { createTokenKey, verifyToken, type TokenClaims } from '@gatehouse/auth'
+import { judgeToken } from '@gatehouse/authority'
 import { databaseTime } from '@gatehouse/database'
 import { SignIn, accountStateOf, type User } from '@gatehouse/domain'
 import { answered, countLockWaits, eventually, type TestCaller } from '@gatehouse/test-kit'
@@ -101,16 +102,16 @@ describe('a token of the second of a change', () => {
       })
 
       for (const { old, state } of attempts) {
-        expect(old.map((claims) => checkRevocation(claims, state))).to.deep.equal(['revoked', 'revoked'])
+        expect(old.map((claims) => judgeToken(claims, state))).to.deep.equal(['revoked', 'revoked'])
       }
       const { old, answer, state } = attempts.at(-1)!
       const unwaited = { ...state, passwordChangedAt: asked.at(-1)! }
       expect(
-        old.map((claims) => checkRevocation(claims, unwaited)),
+        old.map((claims) => judgeToken(claims, unwaited)),
         'without the wait',
       ).to.include('live')
       expect(await now()).to.be.at.least(state.passwordChangedAt!)
-      if (answer.body['token']) expect(checkRevocation(claimsOf(answer), state)).to.equal('live')
+      if (answer.body['token']) expect(judgeToken(claimsOf(answer), state)).to.equal('live')
     })
   }
 
@@ -118,7 +119,7 @@ describe('a token of the second of a change', () => {
     it(`is refused after ${name}, which waits for nothing`, async () => {
       const { old, state } = await actAtOnce(act)
 
-      expect(old.map((claims) => checkRevocation(claims, state))).to.deep.equal(['deleted', 'deleted'])
+      expect(old.map((claims) => judgeToken(claims, state))).to.deep.equal(['deleted', 'deleted'])
       expect(waits).to.deep.equal([])
     })
   }
@@ -130,7 +131,7 @@ describe('a token of the second of a change', () => {
       const user = await buildUser(identity)
       const claims = claimsOf(await answered(endSessions(user, { ...callerOf(user), tokenIssuedAt: 1 })))
       await answered(asAdmin('POST', `${user.id}/sessions/end`))
-      outcomes.add(checkRevocation(claims, await stateOf(user)))
+      outcomes.add(judgeToken(claims, await stateOf(user)))
       return waits.length > 0
     })
 
@@ -177,7 +178,7 @@ describe('a token of the second of a change', () => {
         await Promise.all(racing)
 
         const liveAfter = (passwordChangedAt: number | null) =>
-          issued.filter((claims) => checkRevocation(claims, { ...state, passwordChangedAt }) === 'live').length
+          issued.filter((claims) => judgeToken(claims, { ...state, passwordChangedAt }) === 'live').length
         expect(liveAfter(state.passwordChangedAt)).to.equal(0)
         unwaited += liveAfter(asked.pop() ?? state.passwordChangedAt)
       }
@@ -235,7 +236,7 @@ describe('waits for the next second', () => {
     for (const user of users) {
       const state = accountStateOf(await readUser(identity, user.id))
       expect(state.passwordChangedAt).to.equal((second + 1) * 1000)
-      expect(checkRevocation({ iat: second }, state)).to.equal('revoked')
+      expect(judgeToken({ iat: second }, state)).to.equal('revoked')
     }
   })
 

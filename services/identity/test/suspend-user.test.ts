@@ -1,4 +1,5 @@
-import { checkRevocation, createTokenKey, verifyToken } from '@gatehouse/auth'
+import { createTokenKey, verifyToken } from '@gatehouse/auth'
+import { judgeToken } from '@gatehouse/authority'
 import { userSuspended, userUnsuspended } from '@gatehouse/contracts'
 import { accountStateOf, type User } from '@gatehouse/domain'
 import { answered, countLockWaits, eventually } from '@gatehouse/test-kit'
@@ -41,7 +42,7 @@ describe('Suspension', () => {
     await using events = await collectEvents(identity, [userSuspended])
     const token = claimsOf(await logIn(user))
     const asked = identity.clock.now()
-    expect(checkRevocation(token, accountStateOf(user))).to.equal('live')
+    expect(judgeToken(token, accountStateOf(user))).to.equal('live')
 
     const { status, body } = await suspend(user, { reason: ' spam\nand worse ' })
 
@@ -49,7 +50,7 @@ describe('Suspension', () => {
     const at = identity.clock.now()
     expect(token.iat).to.equal(Math.floor(asked / 1000))
     expect(at).to.equal((token.iat + 1) * 1000)
-    expect(checkRevocation(token, cached)).to.equal('revoked')
+    expect(judgeToken(token, cached)).to.equal('revoked')
     expect([status, body['suspendedAt'], body['suspendedReason']]).to.deep.equal([200, at, 'spam\nand worse'])
     expect(cached).to.include({ passwordChangedAt: at, sessionsEndedAt: at })
     const reason = 'spam\nand worse'
@@ -101,12 +102,12 @@ describe('Suspension', () => {
     expect(ended.body).to.include({ suspendedAt: null, suspendedReason: null })
     const again = claimsOf(await logIn(user))
     const state = accountStateOf(await readUser(identity, user.id))
-    expect([checkRevocation(before, state), checkRevocation(again, state)]).to.deep.equal(['revoked', 'live'])
+    expect([judgeToken(before, state), judgeToken(again, state)]).to.deep.equal(['revoked', 'live'])
     await answered(suspend(user))
     await answered(unsuspend(user))
     const last = accountStateOf(await readUser(identity, user.id))
-    expect(checkRevocation(again, last)).to.equal('revoked')
-    expect(checkRevocation(claimsOf(await logIn(user)), last)).to.equal('live')
+    expect(judgeToken(again, last)).to.equal('revoked')
+    expect(judgeToken(claimsOf(await logIn(user)), last)).to.equal('live')
     expect(await events.ofUser(user.id, 2)).to.have.length(2)
     expect((await auditOf(user)).map(({ action }) => action)).to.deep.equal([
       ...['user.unsuspended', 'user.suspended', 'user.unsuspended', 'user.suspended'],
@@ -274,7 +275,7 @@ describe('Suspension', () => {
         const state = await identity.deps.accountStateCache.find(user.id)
         const now = state ?? accountStateOf(await readUser(identity, user.id))
         for (const login of await Promise.all(logins)) {
-          if (login.status === 200) expect(checkRevocation(claimsOf(login), now)).to.equal('revoked')
+          if (login.status === 200) expect(judgeToken(claimsOf(login), now)).to.equal('revoked')
           else expect(login.body).to.include({ code: 'account_suspended' })
         }
       }

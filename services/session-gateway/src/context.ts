@@ -1,4 +1,4 @@
-import type { AccountStates } from '@gatehouse/auth'
+import type { AccountStates } from '@gatehouse/authority'
 import type { Timer } from '@gatehouse/runtime'
 import type { Metrics, Resources } from '@gatehouse/service-kit'
 import type { Timings } from './policy.ts'

@@ -1,7 +1,6 @@
+import { type AccountStates, createAccountStates, readAccountStates } from '@gatehouse/authority'
 import { randomUUID } from 'node:crypto'
-import { createAccountStates, type AccountStates } from '@gatehouse/auth'
 import { settingsChanged, type AccountState } from '@gatehouse/contracts'
-import { readAccountStates } from '@gatehouse/database'
 import { eventually } from '@gatehouse/test-kit'
 import type { SocketMessage, UpstreamConnection } from '@gatehouse/upstream'
 import { expect } from 'chai'

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createTokenKey, signToken, verifyToken } from '@gatehouse/auth'
+import { readAccountStates } from '@gatehouse/authority'
 import { connectNats, type Bus } from '@gatehouse/bus'
 import {
   passwordChanged,
@@ -10,7 +11,7 @@ import {
   userDeleted,
   type AccountState,
 } from '@gatehouse/contracts'
-import { connectDatabase, readAccountStates, urlForRole } from '@gatehouse/database'
+import { connectDatabase, urlForRole } from '@gatehouse/database'
 import { systemClock, systemTimer, type Clock } from '@gatehouse/runtime'
 import type { RunningService } from '@gatehouse/service-kit'
 import {

@@ -1,6 +1,5 @@
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import jwt from 'jsonwebtoken'
-import type { AccountState } from '@gatehouse/contracts'
 import { maxBearerTokenLength } from '../policy.ts'
 
 export type TokenKey = { readonly use: 'bearer'; readonly signing: KeyObject; readonly verifying: readonly KeyObject[] }
@@ -45,16 +44,4 @@ function isClaims(claims: unknown): claims is TokenClaims {
   const { userId, username, iat, exp } = claims as Partial<Record<keyof TokenClaims, unknown>>
   const isNamed = typeof userId === 'string' && /^[0-9]{1,19}$/.test(userId) && typeof username === 'string'
   return isNamed && isSeconds(iat) && isSeconds(exp)
-}
-
-export type TokenStatus = 'live' | 'missing' | 'deleted' | 'revoked'
-
-type Revoking = Pick<AccountState, 'isDeleted' | 'passwordChangedAt'>
-
-/** No token issued in the second of a change is older than it. Spec: Bearer tokens, protected-route check. */
-export function checkRevocation(claims: Pick<TokenClaims, 'iat'>, state: Revoking | undefined): TokenStatus {
-  if (!state) return 'missing'
-  if (state.isDeleted) return 'deleted'
-  if (state.passwordChangedAt !== null && claims.iat < Math.floor(state.passwordChangedAt / 1000)) return 'revoked'
-  return 'live'
 }

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import jwt from 'jsonwebtoken'
-import { createTokenKey, signToken, verifyToken, checkRevocation } from './bearer-token.ts'
+import { createTokenKey, signToken, verifyToken } from './bearer-token.ts'
 
 const secret = 'a secret of at least thirty-two characters'
 const key = createTokenKey(secret)
@@ -78,30 +78,5 @@ describe('a rotation of the secret', () => {
 
     expect(verifyToken(key, token, now)).to.include(subject)
     expect(verifyToken(createTokenKey(old), token, now)).to.equal(undefined)
-  })
-})
-
-describe('the revocation rule', () => {
-  const state = {
-    userId: subject.userId,
-    version: 1,
-    username: 'ada',
-    isDeleted: false,
-    isAdmin: false,
-    passwordChangedAt: null,
-    sessionsEndedAt: null,
-  }
-
-  it('rejects a token issued in a second before the change, and accepts one of its second, which is younger', () => {
-    const changed = { ...state, passwordChangedAt: 1_700_000_000_900 }
-
-    expect(checkRevocation({ iat: 1_699_999_999 }, changed)).to.equal('revoked')
-    expect(checkRevocation({ iat: 1_700_000_000 }, changed)).to.equal('live')
-  })
-
-  it('rejects tokens of deleted and of missing accounts', () => {
-    expect(checkRevocation({ iat: 1 }, { ...state, isDeleted: true })).to.equal('deleted')
-    expect(checkRevocation({ iat: 1 }, undefined)).to.equal('missing')
-    expect(checkRevocation({ iat: 1 }, state)).to.equal('live')
   })
 })

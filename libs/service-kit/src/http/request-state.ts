@@ -1,6 +1,7 @@
 import { callerHeader, type Caller, type CallerVerifier } from '@gatehouse/auth'
+import type { ActingAdmin } from '@gatehouse/authority'
 import type { Endpoint, UpstreamRight } from '@gatehouse/contracts'
-import { operator, type ActingAdmin } from '@gatehouse/domain'
+import { operator } from '@gatehouse/domain'
 import { refuse, type Clock, type Random, type Refusal } from '@gatehouse/runtime'
 import type Router from '@koa/router'
 import type { Middleware, ParameterizedContext } from 'koa'

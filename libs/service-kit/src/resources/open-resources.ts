@@ -1,5 +1,5 @@
+import { type AccountStateCache, connectRedisCache } from '@gatehouse/authority'
 import { setTimeout as pause } from 'node:timers/promises'
-import { connectRedisCache, type AccountStateCache } from '@gatehouse/auth'
 import { connectNats, traceBus, type Bus } from '@gatehouse/bus'
 import { systemClock, systemRandom, version, type Clock, type Random, type Tracing } from '@gatehouse/runtime'
 import type { MikroORM } from '@mikro-orm/postgresql'

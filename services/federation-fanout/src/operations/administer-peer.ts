@@ -1,5 +1,6 @@
+import type { ActingAdmin } from '@gatehouse/authority'
 import { endpoints, type AuditAction } from '@gatehouse/contracts'
-import { ApprovalRequest, Peer, recordAudit, type ActingAdmin } from '@gatehouse/domain'
+import { ApprovalRequest, Peer, recordAudit } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'

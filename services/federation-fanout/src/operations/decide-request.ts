@@ -1,5 +1,6 @@
+import type { ActingAdmin } from '@gatehouse/authority'
 import { endpoints } from '@gatehouse/contracts'
-import { ApprovalRequest, recordAudit, type ActingAdmin, Peer } from '@gatehouse/domain'
+import { ApprovalRequest, recordAudit, Peer } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'

@@ -1,5 +1,5 @@
-import { ApprovalRequest, Peer, assertCallerCurrent, loadInstanceSettings, nextId } from '@gatehouse/domain'
-import type { ActingCaller } from '@gatehouse/domain'
+import { type ActingCaller, assertCallerCurrent } from '@gatehouse/authority'
+import { ApprovalRequest, Peer, loadInstanceSettings, nextId } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { ensurePeerReply } from '@gatehouse/contracts'

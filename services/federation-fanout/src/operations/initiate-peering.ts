@@ -1,6 +1,7 @@
+import type { ActingAdmin } from '@gatehouse/authority'
 import type { AuditAction } from '@gatehouse/contracts'
 import { transaction } from '@gatehouse/database'
-import { recordAudit, type ActingAdmin, type Peer } from '@gatehouse/domain'
+import { recordAudit, type Peer } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { refuse, Refusal } from '@gatehouse/runtime'

@@ -1,6 +1,6 @@
+import { readAccountStates } from '@gatehouse/authority'
 import Router from '@koa/router'
 import { accountStatesQuery, endpoints, operatorEndpoints } from '@gatehouse/contracts'
-import { readAccountStates } from '@gatehouse/database'
 import { adminView, sanitizeUser } from '@gatehouse/domain'
 import { answer, callerOf, jsonBody, operatorsOnly, parseInput, requestIdOf } from '@gatehouse/service-kit'
 import type { AppState } from '@gatehouse/service-kit'

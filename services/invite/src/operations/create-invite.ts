@@ -1,6 +1,7 @@
+import { type ActingAdmin, assertCurrent } from '@gatehouse/authority'
 import { inviteCreated, limits, type createInviteBody, type createOwnInviteBody } from '@gatehouse/contracts'
 import { read, transaction } from '@gatehouse/database'
-import { Invite, assertCurrent, nextId, type ActingAdmin, type User } from '@gatehouse/domain'
+import { Invite, nextId, type User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'

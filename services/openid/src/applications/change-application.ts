@@ -1,14 +1,8 @@
+import { type ActingAdmin, assertCallerCurrent } from '@gatehouse/authority'
 import { isPrivateUseUri, limits, type AuditAction } from '@gatehouse/contracts'
 import type { createApplicationBody, patchApplicationBody } from '@gatehouse/contracts'
 import { transaction } from '@gatehouse/database'
-import {
-  Application,
-  assertCallerCurrent,
-  nextId,
-  recordAudit,
-  type ActingAdmin,
-  type NoticeChannel,
-} from '@gatehouse/domain'
+import { Application, nextId, recordAudit, type NoticeChannel } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'

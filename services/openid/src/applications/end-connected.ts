@@ -1,5 +1,6 @@
+import { type ActingCaller, assertCallerCurrent } from '@gatehouse/authority'
 import { transaction } from '@gatehouse/database'
-import { ApplicationConsent, assertCallerCurrent, type ActingCaller } from '@gatehouse/domain'
+import { ApplicationConsent } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
 import { endGrantsOf } from '../grants/end-grants.ts'

@@ -1,6 +1,7 @@
 import { hashSecret } from '@gatehouse/auth'
+import type { ActingCaller } from '@gatehouse/authority'
 import { changeRows, read } from '@gatehouse/database'
-import type { ActingCaller, Application } from '@gatehouse/domain'
+import type { Application } from '@gatehouse/domain'
 import { randomToken } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'

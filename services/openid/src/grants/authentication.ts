@@ -1,5 +1,5 @@
+import type { ActingCaller } from '@gatehouse/authority'
 import { read } from '@gatehouse/database'
-import type { ActingCaller } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 
 type Asked = { iat: number; params: Record<string, string | number | undefined> }

@@ -1,5 +1,6 @@
+import { type ActingCaller, assertCallerCurrent } from '@gatehouse/authority'
 import { transaction } from '@gatehouse/database'
-import { ApplicationConsent, assertCallerCurrent, type ActingCaller, type Application } from '@gatehouse/domain'
+import { ApplicationConsent, type Application } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Context } from 'koa'

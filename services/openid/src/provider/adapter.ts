@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { checkRevocation, hashSecret } from '@gatehouse/auth'
+import { hashSecret } from '@gatehouse/auth'
+import { judgeToken } from '@gatehouse/authority'
 import { isStorableText } from '@gatehouse/contracts'
 import { changeRows, read } from '@gatehouse/database'
 import type { Payload } from 'oidc-provider'
@@ -47,7 +48,7 @@ function isLive(model: string, found: Found): boolean {
   const { grant, tokenIssuedAt, accountId, isDeleted, passwordChangedAt } = found
   if (!grant || tokenIssuedAt === null || !found.isApplicationActive) return false
   const state = accountId === null ? undefined : { isDeleted: isDeleted === true, passwordChangedAt }
-  return checkRevocation({ iat: tokenIssuedAt }, state) === 'live'
+  return judgeToken({ iat: tokenIssuedAt }, state) === 'live'
 }
 
 /** Refresh tokens are a character longer, so that a look for one kind does not ask for the other. */

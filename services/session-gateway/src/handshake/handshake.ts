@@ -1,9 +1,10 @@
-import { checkRevocation, coalesceLoads, maxBearerTokenLength, type TokenStatus } from '@gatehouse/auth'
+import { maxBearerTokenLength } from '@gatehouse/auth'
+import { type TokenStatus, judgeToken } from '@gatehouse/authority'
 import { authMessage, emptyReadyParts, limits, maxTokensPerCall, readTokenClaims } from '@gatehouse/contracts'
 import type { ReadyMessage } from '@gatehouse/contracts'
 import { read } from '@gatehouse/database'
 import { sanitizeUser } from '@gatehouse/domain'
-import { entryLimit, type Quota } from '@gatehouse/runtime'
+import { entryLimit, type Quota, coalesce } from '@gatehouse/runtime'
 import { version } from '@gatehouse/service-kit'
 import { LRUCache } from 'lru-cache'
 import { refuseHandshake, releaseQuota, type HandshakeRefusal } from '../connection/close-sockets.ts'
@@ -70,7 +71,7 @@ async function admit(deps: HandshakeDeps, socket: AuthenticatedSocket): Promise<
   if (!isAuthenticating(socket)) return
   if (!connected) return refuseHandshake(deps, socket, 'invalidToken')
   const { state } = connected.snapshot
-  const status = checkRevocation(session, state)
+  const status = judgeToken(session, state)
   if (status !== 'live') return refuseHandshake(deps, socket, refusals[status])
   // The event may have come after the account was read.
   if (user.ending) endSessions(deps, user, user.ending)
@@ -150,7 +151,7 @@ export function createTokenReader(
   capacity: number = policy.rememberedTokens,
 ) {
   const remembered = new LRUCache<string, TokenClaims>(entryLimit(capacity))
-  const ask = coalesceLoads(async (tokens) => {
+  const ask = coalesce(async (tokens) => {
     const { claims } = await bus.request(readTokenClaims, { tokens: [...tokens] }, { timeoutMs: timings.tokenReadMs })
     return tokens.map((token, index) => [token, claims[index]] as const)
   }, maxTokensPerCall)

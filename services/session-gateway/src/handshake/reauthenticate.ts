@@ -1,11 +1,11 @@
-import { checkRevocation } from '@gatehouse/auth'
+import { isEndedBy, judgeToken } from '@gatehouse/authority'
 import { authMessage, closures } from '@gatehouse/contracts'
 import { closeSocket, type HandshakeRefusal, type RefusalDeps } from '../connection/close-sockets.ts'
 import { sendText } from '../connection/send-text.ts'
 import { encodeError, encodeMessage } from '../connection/session-socket.ts'
 import type { SocketTimeouts } from '../connection/socket-timeouts.ts'
 import type { OperationContext } from '../context.ts'
-import { isEndedBy, type AuthenticatedSocket, type Claims, type LocalUser } from '../sessions/session-registry.ts'
+import { type AuthenticatedSocket, type Claims, type LocalUser } from '../sessions/session-registry.ts'
 import { refusals, type createTokenReader } from './handshake.ts'
 
 export type ReauthenticationDeps = Omit<RefusalDeps, 'timeouts'> &
@@ -44,7 +44,7 @@ function take({ timeouts }: ReauthenticationDeps, socket: AuthenticatedSocket, c
 
 /** The event of a change may come before the answer to a read that preceded the change. */
 async function judge(deps: ReauthenticationDeps, user: LocalUser, { iat, exp }: Claims) {
-  const status = checkRevocation({ iat }, await deps.accountStates.find(user.id))
+  const status = judgeToken({ iat }, await deps.accountStates.find(user.id))
   if (status !== 'live') return refusals[status]
   return user.ending && isEndedBy(user.ending, { iat }) ? 'tokenRevoked' : { iat, exp }
 }

@@ -1,4 +1,4 @@
-import { checkRevocation } from '@gatehouse/auth'
+import { judgeToken } from '@gatehouse/authority'
 import { abortable } from '@gatehouse/runtime'
 import type { OperationContext } from '../context.ts'
 import type { SessionNode } from '../nodes/session-node.ts'
@@ -218,7 +218,7 @@ const isLeaving = (state: PresenceState) => state.desired === 'offline' && needs
 function isAccepted({ sockets }: LocalUser, snapshot: UserSnapshot | undefined): boolean {
   if (!snapshot || snapshot.user.isDeleted) return false
   for (const { phase, session } of sockets) {
-    if (phase === 'ready' || checkRevocation(session, snapshot.state) === 'live') return true
+    if (phase === 'ready' || judgeToken(session, snapshot.state) === 'live') return true
   }
   return false
 }

@@ -1,11 +1,12 @@
+import { isEndedBy, isIssuedBefore, readAccountStates, secondOf } from '@gatehouse/authority'
 import type { Subscription } from '@gatehouse/bus'
 import { closures, deletedPresence, limits, sessionEndingEvents } from '@gatehouse/contracts'
-import { bigintArray, read, readAccountStates } from '@gatehouse/database'
+import { bigintArray, read } from '@gatehouse/database'
 import { closeSocket, type RefusalDeps } from '../connection/close-sockets.ts'
 import { demandToken, type SocketTimeouts } from '../connection/socket-timeouts.ts'
 import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
-import { idsOf, isEndedBy } from './session-registry.ts'
+import { idsOf } from './session-registry.ts'
 import type { AuthenticatedSocket, LocalUser, SessionEnding, SessionRegistry } from './session-registry.ts'
 
 export type EndingDeps = RefusalDeps & {
@@ -13,7 +14,6 @@ export type EndingDeps = RefusalDeps & {
   presence: { forceOffline(user: LocalUser): void }
 }
 type AllDeps = EndingDeps & { sessions: SessionRegistry }
-const secondOf = (time: number | null | undefined) => Math.floor((time ?? 0) / 1000)
 
 export const sessionEndings = {
   PasswordChanged: { closure: closures.tokenRevoked, reason: 'password_changed' },
@@ -96,9 +96,9 @@ async function sweepBatch(deps: EndingDeps & Pick<OperationContext, 'orm'>, user
     const changed = secondOf(state.passwordChangedAt)
     for (const socket of user.sockets) {
       const { iat } = socket.session
-      if (iat < ended) endedIn.set(user, ended)
+      if (isIssuedBefore(iat, ended)) endedIn.set(user, ended)
       // The event, which may still come, says which session changed the password.
-      else if (iat < changed && socket.phase === 'ready') demandToken(deps, socket)
+      else if (isIssuedBefore(iat, changed) && socket.phase === 'ready') demandToken(deps, socket)
     }
   }
   if (endedIn.size === 0) return

@@ -1,4 +1,4 @@
-import { checkRevocation } from '@gatehouse/auth'
+import { isEndedBy, judgeToken } from '@gatehouse/authority'
 import { limits } from '@gatehouse/contracts'
 import type { AccountState, Closure, SocketErrorCode, UpstreamCaller } from '@gatehouse/contracts'
 import type { SessionSocket } from '../connection/session-socket.ts'
@@ -84,7 +84,7 @@ export async function findCurrentState(
 ): Promise<AccountState | undefined> {
   const { user } = session
   const state = await accountStates.find(user.id)
-  if (!state || checkRevocation(session, state) !== 'live' || session.exp <= clock.now() / 1000) return undefined
+  if (!state || judgeToken(session, state) !== 'live' || session.exp <= clock.now() / 1000) return undefined
   // The event of a change may come before the answer to a read that preceded the change.
   return user.ending && isEndedBy(user.ending, session) ? undefined : state
 }
@@ -105,8 +105,6 @@ export function refuseAdmin({ isAdmin, secondFactorDue = false }: AccountState):
   if (!isAdmin) return 'admin_required'
   return secondFactorDue ? 'second_factor_setup_required' : undefined
 }
-
-export const isEndedBy = ({ second }: SessionEnding, { iat }: Pick<Claims, 'iat'>): boolean => iat < second
 
 /** `at` in milliseconds. */
 type TokenBucket = { tokens: number; at: number }

@@ -1,6 +1,6 @@
-import { coalesceLoads } from '@gatehouse/auth'
 import { snowflake, upstreamDelivery, upstreamLimits, type UpstreamDelivery } from '@gatehouse/contracts'
 import { bigintArray, read } from '@gatehouse/database'
+import { coalesce } from '@gatehouse/runtime'
 import { readJson, type OccasionalLog, type UpstreamQuestions } from '@gatehouse/service-kit'
 import { LRUCache } from 'lru-cache'
 import { sendOrKeep } from '../connection/send-text.ts'
@@ -139,7 +139,7 @@ function createSpaceMembers({ orm, questions }: MembersDeps) {
   }
 
   // One statement at a time uses at most one database connection.
-  const readMembers = coalesceLoads<Members>(async (spaceIds) => {
+  const readMembers = coalesce<Members>(async (spaceIds) => {
     const sql = `select space_id::text as id, string_agg(user_id::text, ',') as members
       from space_members where space_id = any(?::bigint[]) group by space_id`
     const rows: { id: string; members: string }[] = []

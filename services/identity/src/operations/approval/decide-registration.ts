@@ -1,13 +1,7 @@
+import { type ActingAdmin, assertCallerCurrent } from '@gatehouse/authority'
 import type { RegistrationDecision } from '@gatehouse/contracts'
 import { transaction } from '@gatehouse/database'
-import {
-  BlockedNetwork,
-  assertCallerCurrent,
-  loadInstanceSettings,
-  noPasswordHash,
-  recordAudit,
-} from '@gatehouse/domain'
-import type { ActingAdmin } from '@gatehouse/domain'
+import { BlockedNetwork, loadInstanceSettings, noPasswordHash, recordAudit } from '@gatehouse/domain'
 import { isRefusal, refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../../deps.ts'

@@ -1,5 +1,6 @@
+import type { ActingCaller } from '@gatehouse/authority'
 import { sessionsEnded } from '@gatehouse/contracts'
-import type { ActingCaller, Actor } from '@gatehouse/domain'
+import type { Actor } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { actorOf, changeOther, enterAct, recordAccountEvent, type AdminAct, type Cause } from '../change-account.ts'

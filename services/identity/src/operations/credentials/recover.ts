@@ -1,6 +1,7 @@
+import { assertCallerCurrent } from '@gatehouse/authority'
 import { timingSafeEqual } from 'node:crypto'
 import { passwordReset, snowflake, type recoverBody } from '@gatehouse/contracts'
-import { User, assertCallerCurrent } from '@gatehouse/domain'
+import { User } from '@gatehouse/domain'
 import { isRefusal, refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'

@@ -1,5 +1,6 @@
+import { secondOf, type ActingCaller } from '@gatehouse/authority'
 import { read } from '@gatehouse/database'
-import { AttachProof, type ActingCaller, type RevocationTime, type User } from '@gatehouse/domain'
+import { AttachProof, type RevocationTime, type User } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../../deps.ts'
 import { endTickets } from '../providers/end-tickets.ts'
@@ -8,7 +9,6 @@ import { endTickets } from '../providers/end-tickets.ts'
 type Revocation = { user: User; caller?: ActingCaller | undefined }
 
 const secondMs = 1_000
-const secondOf = (time: number): number => Math.floor(time / secondMs)
 
 /**
  * When a change revokes the account's tokens. Call it last, under the account's lock. It waits for the next second where a
@@ -27,7 +27,7 @@ export async function revocationTime(
   await endTickets(em, user.id)
   const now = await deps.databaseTime(em)
   const signedIn = await findNewestSignIn(em, user.id, secondOf(now))
-  const newest = Math.max(signedIn, secondOf(user.passwordChangedAt ?? 0), caller?.tokenIssuedAt ?? 0)
+  const newest = Math.max(signedIn, secondOf(user.passwordChangedAt), caller?.tokenIssuedAt ?? 0)
   const earliest = (newest + 1) * secondMs
   const reached = now < earliest ? await wait(deps, em, { userId: user.id, ms: earliest - now }) : now
   return Math.max(reached, earliest) as RevocationTime

@@ -1,6 +1,5 @@
+import { assertCurrent, readAccountStates } from '@gatehouse/authority'
 import type { Readable } from 'node:stream'
-import { readAccountStates } from '@gatehouse/database'
-import { assertCurrent } from '@gatehouse/domain'
 import { isRefusal, refuse } from '@gatehouse/runtime'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'

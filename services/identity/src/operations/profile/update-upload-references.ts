@@ -1,5 +1,6 @@
+import type { ActingAdmin } from '@gatehouse/authority'
 import { pictureFields, type ProfileBody } from '@gatehouse/contracts'
-import { FileRemoval, Upload, type ActingAdmin, type InstanceSettings, type User } from '@gatehouse/domain'
+import { FileRemoval, Upload, type InstanceSettings, type User } from '@gatehouse/domain'
 import { invalidInput, refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 

@@ -1,5 +1,6 @@
+import type { ActingCaller } from '@gatehouse/authority'
 import type { startProviderBody } from '@gatehouse/contracts'
-import { ProviderFlow, type ActingCaller, type User } from '@gatehouse/domain'
+import { ProviderFlow, type User } from '@gatehouse/domain'
 import { randomToken, refuse } from '@gatehouse/runtime'
 import type { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'

@@ -1,5 +1,5 @@
-import { openRedis, readRedisCluster, type RedisAddress } from '../redis.ts'
-import type { AccountStateCache } from './account-states.ts'
+import { openRedis, readRedisCluster, type RedisAddress } from '@gatehouse/auth'
+import type { AccountStateCache } from '../cache.ts'
 import { openRedisCache, type RedisCacheOptions } from './redis-cache.ts'
 import { openClusterCache } from './redis-cluster-cache.ts'
 import { defineScripts } from './redis-scripts.ts'

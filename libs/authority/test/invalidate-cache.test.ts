@@ -1,9 +1,13 @@
 import { buildAccountState, capturedLog } from '@gatehouse/test-kit'
 import { movableClock } from '@gatehouse/test-kit/time'
+import {
+  type AccountStateCache,
+  CacheUnavailable,
+  cacheTimes,
+  createCacheInvalidator,
+  createMemoryCache,
+} from '../src/index.ts'
 import { expect } from 'chai'
-import { CacheUnavailable, createCacheInvalidator, createMemoryCache } from '../src/account-states/account-states.ts'
-import type { AccountStateCache } from '../src/account-states/account-states.ts'
-import { cacheTimes } from '../src/policy.ts'
 
 const clock = movableClock()
 const changed = buildAccountState({ version: 2, passwordChangedAt: 1 })

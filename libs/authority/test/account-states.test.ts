@@ -1,8 +1,7 @@
 import { expect } from 'chai'
 import { buildAccountState as buildState } from '@gatehouse/test-kit'
 import { movableClock } from '@gatehouse/test-kit/time'
-import { CacheUnavailable, createAccountStates, createMemoryCache } from '../src/account-states/account-states.ts'
-import type { AccountStateCache } from '../src/account-states/account-states.ts'
+import { type AccountStateCache, CacheUnavailable, createAccountStates, createMemoryCache } from '../src/index.ts'
 
 const away = async (): Promise<never> => {
   throw new CacheUnavailable('away')

@@ -2,7 +2,7 @@ import type { AuditAction } from '@gatehouse/contracts'
 import { expect } from 'chai'
 import { AuditEntry, User, accountStateOf, nextId, recordAudit, type RevocationTime } from '@gatehouse/domain'
 import { openMigratedDatabase } from '@gatehouse/test-kit'
-import { readAccountStates } from '../src/batched-read.ts'
+import { readAccountStates } from '../src/index.ts'
 
 describe('account states', () => {
   it('read from the table equal those of the loaded user; unknown ids are missing', async () => {

@@ -1,7 +1,8 @@
+import type { AccountState } from '@gatehouse/contracts'
+import type { Operator, User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import type { User } from './entities/user.ts'
-import type { Operator } from './instance.ts'
+import { isIssuedBefore, isRevoked } from './state.ts'
 
 /** `tokenIssuedAt` in seconds. */
 export type ActingCaller = { userId: string; tokenIssuedAt: number }
@@ -27,15 +28,29 @@ export async function assertCallerCurrent(em: EntityManager, caller: ActingCalle
   assertCurrent(state, caller, needs)
 }
 
-/** No token of the second of a change is older than it. Throws as `assertCallerCurrent`. Spec: Bearer tokens. */
+/** Judges a row that is locked already. Throws as `assertCallerCurrent`. Spec: Bearer tokens. */
 export function assertCurrent<State extends CallerState>(
   state: State | null | undefined,
   caller: ActingCaller,
   { admin = false }: Needs = {},
 ): asserts state is State {
   if (!state || state.isDeleted) throw refuse.account_deleted()
-  const changedAt = state.passwordChangedAt
-  if (changedAt != null && caller.tokenIssuedAt < Math.floor(changedAt / 1000)) throw refuse.token_revoked()
+  if (isRevoked(caller.tokenIssuedAt, state)) throw refuse.token_revoked()
   if (admin && !state.isAdmin) throw refuse.admin_required()
   if (admin && state.secondFactorDue) throw refuse.second_factor_setup_required()
 }
+
+export type TokenStatus = 'live' | 'missing' | 'deleted' | 'revoked'
+
+type TokenState = Pick<AccountState, 'isDeleted' | 'passwordChangedAt'>
+
+/** Judges a token whose signature and expiry hold, by the state of its account. Spec: Bearer tokens, protected-route check. */
+export function judgeToken({ iat }: { iat: number }, state: TokenState | undefined): TokenStatus {
+  if (!state) return 'missing'
+  if (state.isDeleted) return 'deleted'
+  return isRevoked(iat, state) ? 'revoked' : 'live'
+}
+
+/** Whether the end of sessions at `second` ends the session whose newest token is of `iat`. A deletion ends at Infinity. */
+export const isEndedBy = ({ second }: { second: number }, { iat }: { iat: number }): boolean =>
+  isIssuedBefore(iat, second)

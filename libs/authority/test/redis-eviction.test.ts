@@ -1,9 +1,8 @@
+import { type AccountStateCache, connectRedisCache } from '../src/index.ts'
 import { systemRandom } from '@gatehouse/runtime'
 import { capturedLog, startRedis, type LocalServer } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
-import type { AccountStateCache } from '../src/account-states/account-states.ts'
-import { connectRedisCache } from '../src/account-states/connect-redis-cache.ts'
 import { startRevocationLoad, stateOf } from './revocation-load.ts'
 
 const userIds = ['1', '2', '3', '4']

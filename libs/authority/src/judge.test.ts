@@ -1,6 +1,6 @@
 import { isRefusal } from '@gatehouse/runtime'
 import { expect } from 'chai'
-import { assertCurrent } from './assert-caller-current.ts'
+import { assertCurrent, judgeToken } from './judge.ts'
 
 const second = 1_700_000_000
 const live = { isDeleted: false, isAdmin: false, passwordChangedAt: null }
@@ -38,5 +38,22 @@ describe('a caller who acts', () => {
     expect(judge(due, second, true)).to.equal('second_factor_setup_required')
     expect(judge(due)).to.equal('current')
     expect(judge({ ...due, isAdmin: false }, second, true)).to.equal('admin_required')
+  })
+})
+
+describe('a token', () => {
+  const state = { isDeleted: false, passwordChangedAt: null }
+
+  it('rejects a token issued in a second before the change, and accepts one of its second, which is younger', () => {
+    const changed = { ...state, passwordChangedAt: 1_700_000_000_900 }
+
+    expect(judgeToken({ iat: 1_699_999_999 }, changed)).to.equal('revoked')
+    expect(judgeToken({ iat: 1_700_000_000 }, changed)).to.equal('live')
+  })
+
+  it('rejects tokens of deleted and of missing accounts', () => {
+    expect(judgeToken({ iat: 1 }, { ...state, isDeleted: true })).to.equal('deleted')
+    expect(judgeToken({ iat: 1 }, undefined)).to.equal('missing')
+    expect(judgeToken({ iat: 1 }, state)).to.equal('live')
   })
 })

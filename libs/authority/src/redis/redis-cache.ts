@@ -1,9 +1,9 @@
 import { accountState, type AccountState } from '@gatehouse/contracts'
 import { entryLimit, systemTimer, withTimeout, type Random, type Timer } from '@gatehouse/runtime'
 import { LRUCache } from 'lru-cache'
-import { cacheTimes, maxParsedEntries, redisCommandMs, redisStartMs } from '../policy.ts'
-import { RedisTimeout, limitCommands } from '../redis.ts'
-import { CacheUnavailable, type AccountStateCache } from './account-states.ts'
+import { RedisTimeout, limitCommands, redisCommandMs, redisStartMs } from '@gatehouse/auth'
+import { cacheTimes, maxParsedEntries } from '../policy.ts'
+import { CacheUnavailable, type AccountStateCache } from '../cache.ts'
 import type { StateRedis } from './redis-scripts.ts'
 
 export type RedisCacheOptions = {

@@ -1,9 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { systemClock } from '@gatehouse/runtime'
 import { buildAccountState, capturedLog } from '@gatehouse/test-kit'
-import { createAccountStates, createCacheInvalidator } from '../src/account-states/account-states.ts'
-import type { AccountStateCache } from '../src/account-states/account-states.ts'
-import { checkRevocation } from '../src/tokens/bearer-token.ts'
+import { type AccountStateCache, createAccountStates, createCacheInvalidator, judgeToken } from '../src/index.ts'
 
 /** The password of version n was chosen in second 1,000 n. */
 export const stateOf = (userId: string, version: number) =>
@@ -35,7 +33,7 @@ export function startRevocationLoad({ gateway, identity, userIds }: Options): Re
     while (!end.signal.aborted) {
       const claims = { iat: (versions.get(userId)!.answered - 1) * 1_000 }
       const verdict = await states.find(userId).then(
-        (state) => checkRevocation(claims, state),
+        (state) => judgeToken(claims, state),
         () => undefined,
       )
       counts.judged += 1

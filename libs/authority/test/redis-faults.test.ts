@@ -7,8 +7,7 @@ import {
   startRedis,
   type LocalServer,
 } from '@gatehouse/test-kit'
-import { CacheUnavailable, type AccountStateCache } from '../src/account-states/account-states.ts'
-import { connectRedisCache } from '../src/account-states/connect-redis-cache.ts'
+import { type AccountStateCache, CacheUnavailable, connectRedisCache } from '../src/index.ts'
 
 const { userId } = buildState()
 

@@ -1,10 +1,9 @@
+import { openRedisClient } from '@gatehouse/auth'
+import { type AccountStateCache, connectRedisCache } from '../src/index.ts'
 import { systemRandom } from '@gatehouse/runtime'
 import { capturedLog, eventually, startRedisCluster, type RedisCluster } from '@gatehouse/test-kit'
 import slotOf from 'cluster-key-slot'
 import { expect } from 'chai'
-import type { AccountStateCache } from '../src/account-states/account-states.ts'
-import { connectRedisCache } from '../src/account-states/connect-redis-cache.ts'
-import { openRedisClient } from '../src/redis.ts'
 import { startRevocationLoad, stateOf } from './revocation-load.ts'
 
 const password = 'a:p@ss/word'

@@ -1,13 +1,10 @@
+import { openRedis } from '@gatehouse/auth'
 import { systemClock, systemRandom } from '@gatehouse/runtime'
 import { buildAccountState, capturedLog, eventually, startRedis, type LocalServer } from '@gatehouse/test-kit'
+import { connectRedisCache, createAccountStates, createCacheInvalidator, judgeToken } from '../src/index.ts'
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
 import { setTimeout as pause } from 'node:timers/promises'
-import { createAccountStates } from '../src/account-states/account-states.ts'
-import { createCacheInvalidator } from '../src/account-states/account-states.ts'
-import { connectRedisCache } from '../src/account-states/connect-redis-cache.ts'
-import { openRedis } from '../src/redis.ts'
-import { checkRevocation } from '../src/tokens/bearer-token.ts'
 
 const { userId } = buildAccountState()
 const password = 'a:p@ss/word'
@@ -62,7 +59,7 @@ describe('Redis behind Sentinel', () => {
       while (!end.signal.aborted) {
         const claims = { iat: (answered - 1) * 1_000 }
         counts.judged += 1
-        if (checkRevocation(claims, await states.find(userId)) !== 'revoked') counts.stale += 1
+        if (judgeToken(claims, await states.find(userId)) !== 'revoked') counts.stale += 1
         await pause(1)
       }
     }

@@ -1,8 +1,7 @@
+import { type AccountStateCache, cacheTimes } from '../src/index.ts'
 import { expect } from 'chai'
 import { buildAccountState as buildState } from '@gatehouse/test-kit'
 import fc from 'fast-check'
-import type { AccountStateCache } from '../src/account-states/account-states.ts'
-import { cacheTimes } from '../src/policy.ts'
 import { testCaches, type TestCache } from './test-caches.ts'
 
 const userId = buildState().userId

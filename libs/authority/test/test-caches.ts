@@ -2,8 +2,7 @@ import { Redis } from 'ioredis'
 import { systemRandom } from '@gatehouse/runtime'
 import { capturedLog, testRedis } from '@gatehouse/test-kit'
 import { movableClock } from '@gatehouse/test-kit/time'
-import { connectRedisCache } from '../src/account-states/connect-redis-cache.ts'
-import { createMemoryCache, type AccountStateCache } from '../src/account-states/account-states.ts'
+import { type AccountStateCache, connectRedisCache, createMemoryCache } from '../src/index.ts'
 
 /** A cache whose entries a test can let expire. */
 export type TestCache = AsyncDisposable & { cache: AccountStateCache; elapse(ms: number): Promise<void> }

@@ -1,10 +1,9 @@
 import { systemClock, systemRandom } from '@gatehouse/runtime'
 import { buildAccountState, capturedLog, eventually, startRedis, type LocalServer } from '@gatehouse/test-kit'
+import { type AccountStateCache, connectRedisCache, createCacheInvalidator } from '../src/index.ts'
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
 import { setTimeout as pause } from 'node:timers/promises'
-import { createCacheInvalidator, type AccountStateCache } from '../src/account-states/account-states.ts'
-import { connectRedisCache } from '../src/account-states/connect-redis-cache.ts'
 
 const before = buildAccountState()
 const changed = buildAccountState({ version: 2, passwordChangedAt: 1 })

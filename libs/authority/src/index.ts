@@ -1,0 +1,7 @@
+export { CacheUnavailable, createMemoryCache, type AccountStateCache } from './cache.ts'
+export { createCacheInvalidator, startCacheUpdater, type CacheInvalidator } from './invalidate.ts'
+export * from './judge.ts'
+export { createAccountStates, readAccountStates, type AccountStates, type LoadedStates } from './load.ts'
+export { cacheTimes } from './policy.ts'
+export { connectRedisCache } from './redis/connect-redis-cache.ts'
+export * from './state.ts'
