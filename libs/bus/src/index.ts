@@ -3,7 +3,6 @@ import type { connectNats as connect } from './nats/connect-nats.ts'
 export { BusUnavailable } from './bus.ts'
 export type { Bus, PlainSubjects, Received, Subscription } from './bus.ts'
 export { createLocalBus } from './local/local-bus.ts'
-export { enqueue, startOutboxRelay, type OutboxRelay } from './outbox.ts'
 export { traceBus } from './trace-bus.ts'
 
 /** Loads the library of NATS with the first call only. */

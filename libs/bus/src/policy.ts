@@ -42,8 +42,3 @@ export const recreateAfterLossMs = second
 export const recreateBackoff = { firstMs: 100, mostMs: second }
 
 export const rememberedIds = 10_000
-
-export const outboxBatch = 200
-export const outboxPollMs = 500
-export const outboxRetryBackoff = { firstMs: 100, mostMs: 2 * second }
-export const failedEventBackoff = { firstMs: second, mostMs: 60 * second }

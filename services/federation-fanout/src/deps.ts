@@ -1,6 +1,6 @@
 import type { EncryptionKey, ReceiptKeys } from '@gatehouse/auth'
-import type { OutboxRelay } from '@gatehouse/bus'
 import type { Outbound } from '@gatehouse/outbound'
+import type { OutboxRelay } from '@gatehouse/outbox'
 import type { BackgroundTasks, PeriodicTask } from '@gatehouse/runtime'
 import type { Resources } from '@gatehouse/service-kit'
 import type { FederationFanoutConfig } from './config.ts'

@@ -1,6 +1,6 @@
 import type { CacheInvalidator } from '@gatehouse/authority'
-import type { OutboxRelay } from '@gatehouse/bus'
 import type { AccountState } from '@gatehouse/contracts'
+import type { OutboxRelay } from '@gatehouse/outbox'
 
 export type AfterCommit = ReturnType<typeof createAfterCommit>
 

@@ -1,10 +1,10 @@
 import { createEncryptionKey, createTokenKey } from '@gatehouse/auth'
 import { createCacheInvalidator } from '@gatehouse/authority'
-import { startOutboxRelay } from '@gatehouse/bus'
 import * as events from '@gatehouse/contracts'
 import { databaseTime } from '@gatehouse/database'
 import { DeletionOrder, Registration } from '@gatehouse/domain'
 import { createOutbound } from '@gatehouse/outbound'
+import { startOutboxRelay } from '@gatehouse/outbox'
 import { createQuota, systemTimer } from '@gatehouse/runtime'
 import {
   UpstreamQuestions,

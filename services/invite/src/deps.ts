@@ -1,5 +1,5 @@
 import type { ActingCaller } from '@gatehouse/authority'
-import type { OutboxRelay } from '@gatehouse/bus'
+import type { OutboxRelay } from '@gatehouse/outbox'
 import type { Resources } from '@gatehouse/service-kit'
 import type { InviteConfig } from './config.ts'
 

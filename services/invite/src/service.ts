@@ -1,5 +1,5 @@
-import { startOutboxRelay } from '@gatehouse/bus'
 import { inviteEvents, inviteRedeemed } from '@gatehouse/contracts'
+import { startOutboxRelay } from '@gatehouse/outbox'
 import { startHttpService, type RunningService } from '@gatehouse/service-kit'
 import type { InviteConfig } from './config.ts'
 import type { Deps, InviteResources } from './deps.ts'

@@ -1,6 +1,6 @@
-import { enqueue } from '@gatehouse/bus'
 import { inviteRevoked } from '@gatehouse/contracts'
 import { Invite, activeInvites, recordAudit, type Actor, type User } from '@gatehouse/domain'
+import { enqueue } from '@gatehouse/outbox'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../deps.ts'
 

@@ -1,6 +1,6 @@
-import { enqueue } from '@gatehouse/bus'
 import { describeUserAgent, registrationChanged } from '@gatehouse/contracts'
 import { LinkedIdentity, Registration, nextId, type Actor } from '@gatehouse/domain'
+import { enqueue } from '@gatehouse/outbox'
 import { randomToken, refuse } from '@gatehouse/runtime'
 import { clientNetwork } from '@gatehouse/service-kit'
 import type { EntityManager } from '@mikro-orm/postgresql'

@@ -1,7 +1,7 @@
 import type { ActingCaller } from '@gatehouse/authority'
-import { enqueue } from '@gatehouse/bus'
 import { identityChanged, limits } from '@gatehouse/contracts'
 import { LinkedIdentity, type User } from '@gatehouse/domain'
+import { enqueue } from '@gatehouse/outbox'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { enqueueNotice } from '../../mail/outbox.ts'

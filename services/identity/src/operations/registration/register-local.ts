@@ -1,7 +1,7 @@
-import { enqueue } from '@gatehouse/bus'
 import { inviteRedeemed, isReservedUsername, normalizeUsername } from '@gatehouse/contracts'
 import { read } from '@gatehouse/database'
 import { findInvite, lockActiveInvite, recordRedemption, type User } from '@gatehouse/domain'
+import { enqueue } from '@gatehouse/outbox'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../../deps.ts'

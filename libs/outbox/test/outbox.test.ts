@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { BusUnavailable, createLocalBus, type Bus } from '../src/index.ts'
+import { BusUnavailable, createLocalBus, type Bus } from '@gatehouse/bus'
 import { defineEvent } from '@gatehouse/contracts'
 import { backoffMs } from '@gatehouse/runtime'
 import { capturedLog, eventually, openMigratedDatabase } from '@gatehouse/test-kit'
 import type { MikroORM } from '@mikro-orm/postgresql'
 import { expect } from 'chai'
 import { z } from 'zod'
-import { enqueue, startOutboxRelay } from '../src/outbox.ts'
+import { enqueue, startOutboxRelay } from '../src/index.ts'
 import { outboxRetryBackoff } from '../src/policy.ts'
 
 const noted = defineEvent({

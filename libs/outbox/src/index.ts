@@ -1,14 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { BusUnavailable, type Bus } from '@gatehouse/bus'
 import type { EventDefinition } from '@gatehouse/contracts'
 import { read, transaction } from '@gatehouse/database'
 import { OutboxEvent } from '@gatehouse/domain'
 import { backoffMs, currentSpan } from '@gatehouse/runtime'
 import { LockMode, type EntityManager, type MikroORM } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
-import { BusUnavailable, type Bus, type BusLog } from './bus.ts'
 import { failedEventBackoff, outboxBatch, outboxPollMs, outboxRetryBackoff } from './policy.ts'
 
-type OutboxRelayDeps = { orm: MikroORM; bus: Bus; log: BusLog; events: readonly EventDefinition[] }
+type Log = Record<'warn' | 'error', (fields: object, message: string) => void>
+type OutboxRelayDeps = { orm: MikroORM; bus: Bus; log: Log; events: readonly EventDefinition[] }
 
 export type OutboxRelay = ReturnType<typeof startOutboxRelay>
 
