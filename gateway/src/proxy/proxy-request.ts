@@ -107,7 +107,8 @@ class ProxyRequest {
     if (!response.headersSent) replicas.markFailed(replica)
     this.deps.gatewayMetrics.upstreamFailed(service, kind)
     this.deps.log.warn({ requestId, service, replica: replica.origin, kind }, 'upstream request failed')
-    if (this.#canRetryAfter(kind) && (replicas.hasOther(this.#tried) || this.#repeats(replica, kind))) return this.attempt()
+    if (this.#canRetryAfter(kind) && (replicas.hasOther(this.#tried) || this.#repeats(replica, kind)))
+      return this.attempt()
     this.#fail(kind)
   }
 
