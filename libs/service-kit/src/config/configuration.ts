@@ -97,7 +97,8 @@ export const variables = {
   count: (preset: number, { min = 1, max = 100_000 } = {}) => {
     const error = `must be a whole number from ${min} to ${max}`
     const number = matching(/^[0-9]{1,9}$/, error).transform(Number)
-    return number.refine((value) => value >= min && value <= max, { error }).default(preset)
+    const bounded = number.refine((value) => value >= min && value <= max, { error }).default(preset)
+    return bounded.meta({ minimum: min, maximum: max })
   },
   share: (preset: number) => {
     const text = matching(/^(0|1|0?\.[0-9]{1,9}|1\.0{1,9})$/, 'must be a number from 0 to 1')
