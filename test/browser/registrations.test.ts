@@ -102,6 +102,24 @@ describe('registrations that wait for approval in the browser', function () {
     expect(await page.evaluate(() => localStorage.getItem('gatehouse_registration'))).to.equal('')
   })
 
+  it('are forgotten by the browser at the login, however fast it is', async () => {
+    await answered(ask('yara'))
+    await patchSettings(off)
+    await using page = await actions.openPage(browser, instance, {
+      path: '/no-such-page',
+      prepare: (opened) => opened.route(/receipt-notice/, () => undefined),
+    })
+    await page.evaluate(() => localStorage.setItem('gatehouse_registration', '{"username":"first","receipt":"kept"}'))
+    const asked = page.waitForRequest(/receipt-notice/)
+    await page.goto(`${instance.origin}/login`)
+    await asked
+
+    await actions.logIn(page, { username: 'first', password })
+    await actions.waitForHomePage(page)
+
+    expect(await page.evaluate(() => localStorage.getItem('gatehouse_registration'))).to.equal('')
+  })
+
   it('say that an invite is over, and that an admin decides without one', async () => {
     const wanted = { name: 'Over', maxUses: 1, expiresAt: null }
     const created = await answered(postJson(instance, '/api/admin/invites', wanted, adminToken))
