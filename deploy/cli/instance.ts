@@ -5,6 +5,7 @@ import { replicasOfServices, serviceNames, urlVariable } from '@gatehouse/contra
 import { connectDatabase, migrateDatabase, prepareDatabase, requireKnownSchema } from '@gatehouse/database'
 import { systemClock } from '@gatehouse/runtime'
 import {
+  configure,
   ConfigurationError,
   publicAddress,
   readVariables,
@@ -134,20 +135,21 @@ export function readDistributed(environment: Environment) {
     ENCRYPTION_SECRET: settings.ENCRYPTION_SECRET.embedded,
     ...uploadSettings,
   }
-  return configured(() => {
-    const given = readVariables(environment, shape)
-    const { JWT_SECRET: jwtSecret, INTERNAL_SECRET: internalSecret, ENCRYPTION_SECRET: encryptionSecret } = given
-    const isComplete = jwtSecret && internalSecret && encryptionSecret
-    return {
-      databaseUrl: given.DATABASE_URL,
-      ...uploadConfig(given, dataFolderOf(environment)),
-      encryptionSecret,
-      previousEncryptionSecrets: given.ENCRYPTION_SECRET_PREVIOUS,
-      secrets: isComplete ? { jwtSecret, internalSecret, encryptionSecret } : null,
-      domain: publicAddress(given).domain,
-      keepSecrets: null,
-    }
-  })
+  return configured(() =>
+    configure(environment, shape, (given, part) => {
+      const { JWT_SECRET: jwtSecret, INTERNAL_SECRET: internalSecret, ENCRYPTION_SECRET: encryptionSecret } = given
+      const isComplete = jwtSecret && internalSecret && encryptionSecret
+      return {
+        databaseUrl: given.DATABASE_URL,
+        ...part((valid) => uploadConfig(valid, dataFolderOf(environment))),
+        encryptionSecret,
+        previousEncryptionSecrets: given.ENCRYPTION_SECRET_PREVIOUS,
+        secrets: isComplete ? { jwtSecret, internalSecret, encryptionSecret } : null,
+        domain: part((valid) => publicAddress(valid).domain),
+        keepSecrets: null,
+      }
+    }),
+  )
 }
 
 /** Imported here, because the image has no PostgreSQL. */
