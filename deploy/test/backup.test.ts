@@ -1,6 +1,7 @@
-import { createWriteStream, existsSync } from 'node:fs'
-import { copyFile, mkdtemp, readFile, readdir, stat, truncate, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { createWriteStream, existsSync, writeFileSync } from 'node:fs'
+import { copyFile, mkdtemp, readFile, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { basename, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { createDataFolder, documentedCommand, growDatabase, migratedDatabase, removeFolder } from '@gatehouse/test-kit'
@@ -192,6 +193,32 @@ describe('backup and restore', function () {
     expect(again.errors).to.match(/already exists: choose another file name/)
     expect(await readFile(at('kept'))).to.deep.equal(before)
     expect(existsSync(at('kept.secrets'))).to.equal(true)
+  })
+
+  it('of two to one name one wins, and the other is refused: at once where it can be seen, else at the end', async () => {
+    await using source = await filledDatabase(3)
+    const file = at('twice')
+    const place = { databaseUrl: source.url, ...uploadsIn(await mkdtemp(at('twice-'))), file, now: Date.now() }
+    const refusal = async (progress: () => void) =>
+      await writeArchive({ ...place, progress }).then(
+        () => 'none',
+        ({ message }: Error) => message,
+      )
+    const elsewhere = `${file}.${hostname()}-${process.ppid}.partial`
+    const litter = async () => (await readdir(folder)).filter((name) => name.endsWith('.partial'))
+
+    expect(await refusal(() => writeFileSync(file, 'of another machine'))).to.equal(
+      `${file} already exists: choose another file name`,
+    )
+    expect([await readFile(file, 'utf8'), await litter()]).to.deep.equal(['of another machine', []])
+    await rm(file)
+    await writeFile(elsewhere, '')
+    expect(await refusal(() => undefined)).to.equal(
+      `${file} is being written by another process: choose another file name`,
+    )
+    expect([existsSync(file), await litter()]).to.deep.equal([false, [basename(elsewhere)]])
+    await rm(elsewhere)
+    expect([await refusal(() => undefined), existsSync(file)]).to.deep.equal(['none', true])
   })
 
   it('carry the rows of every table but those that mean nothing elsewhere, and hosts that are made again', async () => {

@@ -12,7 +12,7 @@ import { createFileStore } from '../../../services/identity/src/uploads/file-sto
 import { openUploadStore } from '../../../services/identity/src/uploads/open-upload-store.ts'
 import type { OpenUpload, UploadStore } from '../../../services/identity/src/uploads/upload-store.ts'
 import { CommandFailure, storageFailure } from '../failure.ts'
-import { removeUnfinishedBeside, requireFilePath, unfinishedName } from '../unfinished.ts'
+import { finishFile, removeUnfinishedBeside, requireFilePath, unfinishedName } from '../unfinished.ts'
 import { openUploadStaging, type UploadPlace } from '../upload-staging.ts'
 import { formatVersion, listMigrations, listTables, memberNames, partBytes, quote, readSequences } from './format.ts'
 import type { ArchiveHeader, ArchiveManifest, TableShape } from './format.ts'
@@ -43,7 +43,7 @@ export async function writeArchive(options: BackupOptions): Promise<ArchiveManif
     const [filled, wrote] = await Promise.allSettled([fill(tar, client, options), written])
     if (wrote.status === 'rejected') throw wrote.reason as Error // the other one fails by it
     if (filled.status === 'rejected') throw filled.reason as Error
-    await rename(partial, file)
+    await finishFile(partial, file)
     return filled.value
   } catch (error) {
     await rm(partial, { force: true })
