@@ -76,6 +76,7 @@ const messages = {
   timeout: 'no response in time',
   disconnected: 'no connection to NATS',
 }
+  'no-stream': 'the stream does not exist yet',
 
 /** No responder, no response in time, or no connection. Contract: 1. */
 export class BusUnavailable extends Unavailable {
