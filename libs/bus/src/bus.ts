@@ -69,14 +69,16 @@ export type PulledConsumers = {
   /** An event without an acknowledgment is then redelivered. */
   ackWaitMs: number
   renewMs?: number
+  /** At each renewal: how many events of a stream each of its consumers has not acknowledged. */
+  onPending?: (stream: string, pending: ReadonlyMap<string, number>) => void
 }
 
 const messages = {
   'no-responders': 'no process responds to the call',
   timeout: 'no response in time',
+  'no-stream': 'the stream does not exist yet',
   disconnected: 'no connection to NATS',
 }
-  'no-stream': 'the stream does not exist yet',
 
 /** No responder, no response in time, or no connection. Contract: 1. */
 export class BusUnavailable extends Unavailable {
