@@ -74,8 +74,8 @@ function renderVariable(row: Row): string {
 
 /** With the least and the greatest number, where there are any. */
 function meaningOf({ kind, meaning }: Row): string {
-  const { minimum, maximum } = kind.meta() ?? {}
-  return maximum === undefined ? meaning : `${meaning}. ${String(minimum)} to ${String(maximum)}`
+  const { minimum = 0, maximum } = (kind.meta() ?? {}) as { minimum?: number; maximum?: number }
+  return maximum === undefined ? meaning : `${meaning}. ${minimum} to ${maximum}`
 }
 
 function whenUnset(row: Row): string {

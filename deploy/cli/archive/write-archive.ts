@@ -58,8 +58,8 @@ const undefinedTable = '42P01'
 
 /** Its archive would name this release, which has another schema: none could restore it. Throws CommandFailure. */
 async function requireMigrated(client: pg.Client): Promise<void> {
-  const none = (error: { code?: string }): string[] => {
-    if (error.code === undefinedTable) return []
+  const none = (error: unknown): string[] => {
+    if ((error as { code?: string }).code === undefinedTable) return []
     throw error
   }
   if (pendingMigrations(await listMigrations(client).catch(none)).length === 0) return
