@@ -5,6 +5,7 @@ import { replicasOfServices, serviceNames, urlVariable } from '@gatehouse/contra
 import { connectDatabase, migrateDatabase, prepareDatabase, requireKnownSchema } from '@gatehouse/database'
 import { systemClock } from '@gatehouse/runtime'
 import {
+  configure,
   ConfigurationError,
   publicAddress,
   readVariables,
@@ -81,8 +82,11 @@ type StoppedInstance = OpenInstance & {
   keepSecrets: ((secrets: KeptSecrets) => Promise<void>) | null
 }
 
-/** Through the socket while an embedded instance runs. Throws CommandFailure, InstanceUnreachable and DatabaseUnavailable. */
-export async function openPresentDatabase(environment: Environment): Promise<OpenInstance> {
+/**
+ * Through the socket while an embedded instance runs. `isReader`: the schema of a stopped one stays as it is too. Throws
+ * CommandFailure, InstanceUnreachable and DatabaseUnavailable.
+ */
+export async function openPresentDatabase(environment: Environment, { isReader = false } = {}): Promise<OpenInstance> {
   const nothingToClose = { [Symbol.asyncDispose]: async () => undefined }
   if (isDistributed(environment)) {
     const found = readDistributed(environment)
@@ -91,7 +95,7 @@ export async function openPresentDatabase(environment: Environment): Promise<Ope
   }
   requireInstance(dataFolderOf(environment))
   const running = await findRunningInstance(dataFolderOf(environment))
-  if (!running) return await openStoppedInstance(environment)
+  if (!running) return await openStoppedInstance(environment, { isReader })
   return { ...running, encryptionSecret: running.secrets.encryptionSecret, ...nothingToClose }
 }
 
@@ -102,12 +106,16 @@ export function encryptionKeyOf({ encryptionSecret, previousEncryptionSecrets }:
 }
 
 /** An embedded instance's PostgreSQL under the lock of its data folder, or DATABASE_URL. Throws CommandFailure while it runs, and DatabaseUnavailable. */
-export async function openStoppedInstance(environment: Environment): Promise<StoppedInstance> {
+export async function openStoppedInstance(
+  environment: Environment,
+  { isReader = false } = {},
+): Promise<StoppedInstance> {
   await using opening = new AsyncDisposableStack()
   const found = isDistributed(environment) ? readDistributed(environment) : await openEmbedded(environment, opening)
   const { databaseUrl } = found
   // The roles of services are the operator's.
-  await (found.keepSecrets ? prepareDatabase(databaseUrl) : withDatabase(databaseUrl, migrateDatabase))
+  if (isReader) await withDatabase(databaseUrl, requireKnownSchema)
+  else await (found.keepSecrets ? prepareDatabase(databaseUrl) : withDatabase(databaseUrl, migrateDatabase))
   const open = opening.move()
   return { ...found, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
@@ -134,20 +142,21 @@ export function readDistributed(environment: Environment) {
     ENCRYPTION_SECRET: settings.ENCRYPTION_SECRET.embedded,
     ...uploadSettings,
   }
-  return configured(() => {
-    const given = readVariables(environment, shape)
-    const { JWT_SECRET: jwtSecret, INTERNAL_SECRET: internalSecret, ENCRYPTION_SECRET: encryptionSecret } = given
-    const isComplete = jwtSecret && internalSecret && encryptionSecret
-    return {
-      databaseUrl: given.DATABASE_URL,
-      ...uploadConfig(given, dataFolderOf(environment)),
-      encryptionSecret,
-      previousEncryptionSecrets: given.ENCRYPTION_SECRET_PREVIOUS,
-      secrets: isComplete ? { jwtSecret, internalSecret, encryptionSecret } : null,
-      domain: publicAddress(given).domain,
-      keepSecrets: null,
-    }
-  })
+  return configured(() =>
+    configure(environment, shape, (given, part) => {
+      const { JWT_SECRET: jwtSecret, INTERNAL_SECRET: internalSecret, ENCRYPTION_SECRET: encryptionSecret } = given
+      const isComplete = jwtSecret && internalSecret && encryptionSecret
+      return {
+        databaseUrl: given.DATABASE_URL,
+        ...part((valid) => uploadConfig(valid, dataFolderOf(environment))),
+        encryptionSecret,
+        previousEncryptionSecrets: given.ENCRYPTION_SECRET_PREVIOUS,
+        secrets: isComplete ? { jwtSecret, internalSecret, encryptionSecret } : null,
+        domain: part((valid) => publicAddress(valid).domain),
+        keepSecrets: null,
+      }
+    }),
+  )
 }
 
 /** Imported here, because the image has no PostgreSQL. */

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
-import { ConfigurationError, listSettings, readVariables, settings } from '@gatehouse/service-kit'
+import { configure, ConfigurationError, listSettings, settings } from '@gatehouse/service-kit'
 import { roles, type Role } from './roles.ts'
 
 export type ClusterConfig = ReturnType<typeof readClusterConfig>
@@ -12,17 +12,18 @@ const maxReplicas = 16
 export function readClusterConfig(flags: string[], environment: Readonly<Record<string, string | undefined>>) {
   const { PORT, GATEHOUSE_DATA } = settings
   const forwarded = listSettings().filter(({ chosenBy }) => !chosenBy?.includes('cluster'))
-  const shape = Object.fromEntries(forwarded.map(({ name }) => [name, z.string().optional()]))
-  const given = readVariables(environment, { PORT: PORT.kind, GATEHOUSE_DATA: GATEHOUSE_DATA.kind })
-  const replicas = readReplicas(flags)
-  const found = readVariables(environment, shape)
-  return {
-    replicas,
-    /** Of the first gateway. */
-    port: given.PORT,
-    dataFolder: resolve(given.GATEHOUSE_DATA),
-    forwarded: Object.fromEntries(Object.entries(found).filter(([, value]) => value)) as Record<string, string>,
-  }
+  const texts = Object.fromEntries(forwarded.map(({ name }) => [name, z.string().optional()]))
+  const own = { PORT: PORT.kind, GATEHOUSE_DATA: GATEHOUSE_DATA.kind }
+  return configure(environment, { ...texts, ...own }, (given, part) => {
+    const { PORT: port, GATEHOUSE_DATA: folder, ...found } = given
+    return {
+      replicas: part(() => readReplicas(flags)),
+      /** Of the first gateway. */
+      port,
+      dataFolder: part(() => resolve(folder)),
+      forwarded: Object.fromEntries(Object.entries(found).filter(([, value]) => value)) as Record<string, string>,
+    }
+  })
 }
 
 function readReplicas(flags: string[]): Record<Role, number> {

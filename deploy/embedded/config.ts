@@ -28,12 +28,21 @@ export type EmbeddedConfig = Omit<IdentityConfig & GatewayConfig, 'services' | '
 
 /** The first start creates secrets that the environment does not name. Throws ConfigurationError with every fault. Contract: 8. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): EmbeddedConfig {
-  const given = readSettings('embedded', environment)
+  const { given, parts } = readSettings('embedded', environment, (found, part) => ({
+    given: found,
+    parts: {
+      publicAddress: part(publicAddress),
+      reach: part(readFederation),
+      ...part((valid) => uploadConfig(valid, resolve(valid.GATEHOUSE_DATA))),
+      ...part(readTracing),
+      ...part((valid) => valid.NATS_URL !== undefined && { nats: natsAddress({ ...valid, NATS_URL: valid.NATS_URL }) }),
+      ...part(mailConfig),
+    },
+  }))
   const dataFolder = resolve(given.GATEHOUSE_DATA)
-  const address = publicAddress(given)
-  const reach = readFederation(given)
   const secrets = loadOrCreateSecrets(dataFolder)
   return {
+    ...parts,
     host: given.HOST,
     port: given.PORT,
     opsHost: '127.0.0.1',
@@ -48,22 +57,16 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     jwtRenew: given.JWT_RENEW,
     passwords: given.PASSWORDS,
     registrationOpen: given.REGISTRATION_OPEN,
-    publicAddress: address,
     passkeyOrigins: given.PASSKEY_ORIGINS,
-    reach,
     trustProxy: given.TRUST_PROXY,
     logAddresses: given.LOG_ADDRESSES,
-    ...uploadConfig(given, dataFolder),
     webRoot: given.WEB_ROOT || join(dataFolder, 'web'),
     hashing: { threads: given.HASHING_THREADS, queue: given.HASHING_QUEUE },
     auditRetentionDays: given.AUDIT_RETENTION_DAYS,
     dataFolder,
     logLevel: given.LOG_LEVEL,
-    ...readTracing(given),
-    ...(given.NATS_URL !== undefined && { nats: natsAddress({ ...given, NATS_URL: given.NATS_URL }) }),
     ...upstreamsConfig(given),
     ...providersConfig(given),
-    ...mailConfig(given),
     databasePassword: secrets.databasePassword,
     operatorSecret: secrets.operatorSecret,
   }

@@ -1,10 +1,13 @@
-import { createWriteStream, existsSync } from 'node:fs'
-import { copyFile, mkdtemp, readFile, readdir, stat, truncate, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { createWriteStream, existsSync, writeFileSync } from 'node:fs'
+import { copyFile, mkdtemp, readFile, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { basename, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { createDataFolder, documentedCommand, growDatabase, migratedDatabase, removeFolder } from '@gatehouse/test-kit'
 import { createEncryptionKey } from '@gatehouse/auth'
+import { prepareDatabase } from '@gatehouse/database'
+import { startPersistentPostgres } from '@gatehouse/local-servers'
 import { openPeerSecret } from '../../services/federation-fanout/src/peers/seal-secrets.ts'
 import { expect } from 'chai'
 import pg from 'pg'
@@ -13,6 +16,7 @@ import { pack } from 'tar-stream'
 import { volatileTables } from '../cli/archive/format.ts'
 import { restoreArchive } from '../cli/archive/restore-archive.ts'
 import { writeArchive } from '../cli/archive/write-archive.ts'
+import { loadOrCreateSecrets } from '../embedded/data-folder.ts'
 import { fillDataFolder, postJson, startInstance, uploadsIn } from './program.ts'
 import { query } from './query.ts'
 import { runArguments, runCommand } from './run-arguments.ts'
@@ -192,6 +196,67 @@ describe('backup and restore', function () {
     expect(again.errors).to.match(/already exists: choose another file name/)
     expect(await readFile(at('kept'))).to.deep.equal(before)
     expect(existsSync(at('kept.secrets'))).to.equal(true)
+  })
+
+  it('of two to one name one wins, and the other is refused: at once where it can be seen, else at the end', async () => {
+    await using source = await filledDatabase(3)
+    const file = at('twice')
+    const place = { databaseUrl: source.url, ...uploadsIn(await mkdtemp(at('twice-'))), file, now: Date.now() }
+    const refusal = async (progress: () => void) =>
+      await writeArchive({ ...place, progress }).then(
+        () => 'none',
+        ({ message }: Error) => message,
+      )
+    const elsewhere = `${file}.${hostname()}-${process.ppid}.partial`
+    const litter = async () => (await readdir(folder)).filter((name) => name.endsWith('.partial'))
+
+    expect(await refusal(() => writeFileSync(file, 'of another machine'))).to.equal(
+      `${file} already exists: choose another file name`,
+    )
+    expect([await readFile(file, 'utf8'), await litter()]).to.deep.equal(['of another machine', []])
+    await rm(file)
+    await writeFile(elsewhere, '')
+    expect(await refusal(() => undefined)).to.equal(
+      `${file} is being written by another process: choose another file name`,
+    )
+    expect([existsSync(file), await litter()]).to.deep.equal([false, [basename(elsewhere)]])
+    await rm(elsewhere)
+    expect([await refusal(() => undefined), existsSync(file)]).to.deep.equal(['none', true])
+  })
+
+  it('of a schema that the program has not migrated yet is refused, and migrates nothing', async () => {
+    const applied = async (url: string) =>
+      (await query(url, 'select name from mikro_orm_migrations order by id')) as { name: string }[]
+    await using database = await migratedDatabase()
+    const { name: last } = (await applied(database.url)).at(-1)!
+    const forget = `delete from mikro_orm_migrations where name = '${last}'`
+    await query(database.url, forget)
+    const distributed = { DATABASE_URL: database.url, UPLOAD_DIR: await mkdtemp(at('early-')) }
+    const ofServices = await runArguments(['backup', at('early')], distributed)
+
+    await fillDataFolder(at('unmigrated'))
+    const open = async () => {
+      const { databasePassword: password } = loadOrCreateSecrets(at('unmigrated'))
+      return await startPersistentPostgres({ folder: join(at('unmigrated'), 'database'), password })
+    }
+    const first = await open()
+    await prepareDatabase(first.url)
+    await query(first.url, forget)
+    const before = await applied(first.url)
+    await first[Symbol.asyncDispose]()
+    const ofStopped = await gatehouse(at('unmigrated'), 'backup', at('early'))
+
+    const fault = /^the database has the schema of an earlier release: back up with that release/m
+    for (const { code, errors } of [ofServices, ofStopped]) {
+      expect(code, errors).to.equal(3)
+      expect(errors).to.match(fault)
+    }
+    expect(existsSync(at('early'))).to.equal(false)
+    const again = await open()
+    expect(await applied(again.url)).to.deep.equal(before)
+    await query(again.url, `insert into mikro_orm_migrations (name) values ('${last}')`)
+    await again[Symbol.asyncDispose]()
+    expect((await gatehouse(at('unmigrated'), 'backup', at('early'))).code).to.equal(0)
   })
 
   it('carry the rows of every table but those that mean nothing elsewhere, and hosts that are made again', async () => {

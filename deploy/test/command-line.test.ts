@@ -4,8 +4,10 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { connectNats } from '@gatehouse/bus'
 import { callerHeader, callerKeyLines, createCallerVerifier, createReceiptKeys, signReceipt } from '@gatehouse/auth'
 import {
+  capturedLog,
   appCode,
   createDataFolder,
   documentedCommand,
@@ -454,6 +456,8 @@ describe('the command line of a distributed instance', () => {
     const shows = (line: RegExp) =>
       eventually(String(line), async () => line.test((await runArguments(['check'], addresses)).output), 60_000)
 
+    await shows(/FAIL\s+bus \(NATS\)\s+gatehouse-events does not exist/)
+    await using _identity = await connectNats({ url: nats.url, name: 'identity', log: capturedLog().log })
     await shows(/ok\s+bus \(NATS\)\s+answers/)
     const lost = ((await nats.leaderOf('gatehouse-events')) + 1) % nats.nodes.length
     await nats.nodes[lost]!.kill()

@@ -9,6 +9,7 @@ import { connect, Events } from 'nats'
 import { WebSocket } from 'ws'
 import { sessionTimeouts } from '../../libs/database/src/policy.ts'
 import type { Cluster } from '../cluster/cluster.ts'
+import { roles } from '../cluster/roles.ts'
 import { makeSecrets, onDatabase, startContainerForm } from './container-form.ts'
 import { postJson } from './program.ts'
 
@@ -82,6 +83,19 @@ describe('an instance with the secrets and permissions of the container files', 
 
     expect(await fault).to.match(/permissions.violation/i)
     await connection.close()
+  })
+
+  it('lets identity alone create the streams of events', async () => {
+    for (const service of roles.filter((name) => name !== 'identity')) {
+      const url = new URL(form.secretsOf(service)['NATS_URL']!)
+      const connection = await connect({ servers: url.host, user: url.username, pass: url.password, reconnect: false })
+      const fault = nextFault(connection)
+
+      connection.publish('$JS.API.STREAM.CREATE.gatehouse-events', '{}')
+
+      expect(await fault, service).to.match(/permissions.violation/i)
+      await connection.close()
+    }
   })
 
   it('creates the secrets once, readable to their owner only', () => {

@@ -116,6 +116,36 @@ describe('the settings together', () => {
   })
 })
 
+/** Wrong values are told only beside right ones of these: an origin, the kind of store. The folder is no fault before it is opened. */
+const apart = ['DOMAIN', 'UPLOAD_STORE', 'GATEHOUSE_DATA']
+
+describe('settings that are wrong', () => {
+  for (const reader of [...roles, 'embedded'] as const) {
+    it(`are told all in one go by ${reader}`, () => {
+      const right = Object.fromEntries(Object.entries({ ...samples, ...s3 }).filter(([name]) => !apart.includes(name)))
+      const tls = { NATS_URL: 'tls://a:1', REDIS_URL: 'rediss://a:1', ...s3 }
+      const named = (wrong: object): (string | undefined)[] => {
+        try {
+          readConfigOf(reader, { ...right, GATEHOUSE_DATA: '/dev/null/none', ...tls, ...wrong })
+        } catch (error) {
+          return (error as Error).message
+            .split('\n')
+            .map((line) => line.split(':')[0])
+            .filter((name) => name !== 'GATEHOUSE_DATA')
+        }
+        return []
+      }
+      const values = listSettings()
+        .filter(({ name, readers }) => readers.includes(reader as never) && !apart.includes(name))
+        .map(({ name }) => [name, '%wrong%'] as const)
+      const alone = values.flatMap(([name, value]) => named({ [name]: value }))
+
+      expect(named(Object.fromEntries(values))).to.have.members(alone)
+      expect(alone.length).to.be.above(5)
+    })
+  }
+})
+
 const compose = readCompose()
 const kubernetes = { objects: readBase(), maps: readKustomization('base').configMapGenerator }
 

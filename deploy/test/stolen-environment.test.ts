@@ -313,7 +313,8 @@ describe('the environment of one service, in the hands of somebody else', functi
       connection.subscribe('_INBOX.>', { callback: (error, message) => void (error ?? heard.push(message.subject)) })
       await connection.flush()
       const { log } = capturedLog()
-      await using fanout = await connectNats({ url: urlOf('federation-fanout'), name: 'federation-fanout', log })
+      const ofFanout = { url: urlOf('federation-fanout'), name: 'federation-fanout', log, createsStreams: false }
+      await using fanout = await connectNats(ofFanout)
       await using identity = await connectNats({ url: urlOf('identity'), name: 'identity', log })
       await using _ = await fanout.respond(checkHomeEpoch, async () => ({ outcome: 'unknown' as const }))
       const reply = await identity.request(

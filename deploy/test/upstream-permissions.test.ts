@@ -25,8 +25,10 @@ describe('upstreams with the users of NATS that make-secrets.sh makes', () => {
     return url.href.replace(url.host, `127.0.0.1:${port}`)
   }
 
-  const connectAs = async (service: string) =>
-    scope.use(await connectNats({ url: urlOf(service), name: service, log: capturedLog().log }))
+  const connectAs = async (service: string) => {
+    const options = { name: service, log: capturedLog().log, createsStreams: service === 'identity' }
+    return scope.use(await connectNats({ url: urlOf(service), ...options }))
+  }
 
   const connectChat = async () =>
     scope.use(

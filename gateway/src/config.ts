@@ -30,25 +30,26 @@ export type GatewayConfig = ListenConfig &
 
 /** Throws ConfigurationError with every fault. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>) {
-  const given = readSettings('gateway', environment)
-  const redis = redisAddress(given)
-  const config: GatewayConfig = {
-    ...tokenConfig(given),
-    ...upstreamsConfig(given),
-    host: given.HOST,
-    port: given.PORT,
-    internalSecret: given.INTERNAL_SECRET,
-    previousInternalSecrets: given.INTERNAL_SECRET_PREVIOUS,
-    opsHost: given.OPS_HOST,
-    opsPort: given.OPS_PORT,
-    publicAddress: publicAddress(given),
-    passkeyOrigins: given.PASSKEY_ORIGINS,
-    trustProxy: given.TRUST_PROXY,
-    logAddresses: given.LOG_ADDRESSES,
-    services: replicasOfServices(given),
-    dnsServers: given.SERVICE_DNS.split(',').filter((server) => server !== ''),
-    redis,
-    webRoot: given.WEB_ROOT || join(given.GATEHOUSE_DATA, 'web'),
-  }
-  return { config, resources: { ...commonResources(given), redis } }
+  return readSettings('gateway', environment, (given, part) => {
+    const redis = part(redisAddress)
+    const config: GatewayConfig = {
+      ...tokenConfig(given),
+      ...upstreamsConfig(given),
+      host: given.HOST,
+      port: given.PORT,
+      internalSecret: given.INTERNAL_SECRET,
+      previousInternalSecrets: given.INTERNAL_SECRET_PREVIOUS,
+      opsHost: given.OPS_HOST,
+      opsPort: given.OPS_PORT,
+      publicAddress: part(publicAddress),
+      passkeyOrigins: given.PASSKEY_ORIGINS,
+      trustProxy: given.TRUST_PROXY,
+      logAddresses: given.LOG_ADDRESSES,
+      services: part(replicasOfServices),
+      dnsServers: part(({ SERVICE_DNS }) => SERVICE_DNS.split(',').filter((server) => server !== '')),
+      redis,
+      webRoot: part(({ WEB_ROOT, GATEHOUSE_DATA }) => WEB_ROOT || join(GATEHOUSE_DATA, 'web')),
+    }
+    return { config, resources: { ...part(commonResources), redis } }
+  })
 }

@@ -15,7 +15,7 @@ import { createClientAddress, createProxyCheck } from './http/client-address.ts'
 import { handleClientErrors } from './http/client-errors.ts'
 import { createRequestHandler } from './http/handle-request.ts'
 import { createResponseHeaders } from './http/headers.ts'
-import { createAccessLog } from './http/request-context.ts'
+import { createAccessLog, lateHeadersOf } from './http/request-context.ts'
 import { createConnectionLimits, createUploadLimits, readDescriptorLimit } from './limits/connection-limits.ts'
 import { openRateLimits } from './limits/rate-limits.ts'
 import { createGatewayMetrics, type GatewayMetrics } from './metrics.ts'
@@ -42,8 +42,7 @@ export async function startGateway(config: GatewayConfig, resources: GatewayReso
   opening.use(await startCacheUpdater({ ...resources, revocationApplied }))
   const operatorPort = opening.use(await startOperatorPort(deps, lifecycle))
   const upgrades = createUpgradeHandler(deps, socketPairs)
-  const lateHeaders = deps.responseHeaders.api
-  const options = { ...config, lifecycle, server: serverOptions(timeouts), upgrades: true, lateHeaders }
+  const options = { ...config, lifecycle, server: serverOptions(timeouts), upgrades: true, lateHeaders: lateHeadersOf }
   const http = await listen(createRequestHandler(deps), options)
   opening.defer(() => stop(http, upgrades))
   const { server } = http

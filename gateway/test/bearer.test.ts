@@ -188,6 +188,14 @@ describe('Bearer tokens at the gateway', () => {
     expect(harness.stub.stateQueries).to.equal(2)
   })
 
+  it('are judged although the only replica closed the connection as the query arrived', async () => {
+    harness.stub.brokenStateQueries = 1
+    const { status } = await ask(`Bearer ${harness.member()}`)
+
+    expect(status).to.equal(200)
+    expect(harness.stub.stateQueries).to.equal(2)
+  })
+
   it('are refused in two Authorization headers', async () => {
     const token = harness.member()
     const other = signToken(tokenKey, { userId: '43', username: 'eve' }, { expiresIn: '1h', now: harness.clock.now() })

@@ -13,15 +13,17 @@ import { openRaw } from './raw-client.ts'
 async function startSlowRequest(harness: Harness) {
   const authorization = `Bearer ${harness.member()}`
   let respond = (): void => undefined
+  let requestId: unknown
   const reached = new Promise<void>((resolve) => {
-    harness.stub.behave = (_request, response) => {
+    harness.stub.behave = ({ headers }, response) => {
+      requestId = headers['x-request-id']
       respond = () => response.end('{"late":true}')
       resolve()
     }
   })
   const asked = fetch(`${harness.url}/api/users/@me`, { headers: { authorization } })
   await reached
-  return { asked, respond: () => respond() }
+  return { asked, respond: () => respond(), requestId }
 }
 
 const refusesConnections = (port: number): Promise<boolean> =>
@@ -78,12 +80,13 @@ describe('A stopping gateway', () => {
 
   it('answers what is not done within the drain time with 504', async () => {
     await using harness = await startHarness({ config: { drainMs: 200 } })
-    const { asked } = await startSlowRequest(harness)
+    const { asked, requestId } = await startSlowRequest(harness)
     const started = performance.now()
     await harness.gateway[Symbol.asyncDispose]()
 
     const answer = await asked
     expect(answer.status).to.equal(504)
+    expect(answer.headers.get('x-request-id')).to.equal(requestId).and.be.a('string')
     expect(Object.fromEntries(answer.headers)).to.include({ 'access-control-allow-origin': '*', 'retry-after': '5' })
     expect(await answer.json()).to.include({ code: 'gateway_timeout' })
     expect(performance.now() - started).to.be.at.least(190)

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { expect } from 'chai'
 import { eventually } from '@gatehouse/test-kit'
@@ -456,5 +457,28 @@ describe('Forwarding to several replicas', () => {
     expect([await statusOf({ method: 'PATCH', body: '{}' }), seen]).to.deep.equal([502, ['PATCH']])
     breaks = 3
     expect([await statusOf({}), seen]).to.deep.equal([502, ['GET', 'GET']])
+  })
+
+  it('sends it on a new connection, as the service may have closed all the others too', async () => {
+    await using harness = await startHarness()
+    const init = { headers: { authorization: `Bearer ${harness.member()}` } }
+    const read = async () => (await fetch(`${harness.url}/api/users/@me`, init)).status
+    const { behave } = harness.stub
+    const held: (() => void)[] = []
+    const sockets = new Set<Socket>()
+    harness.stub.behave = (request, response) => {
+      sockets.add(request.socket)
+      return new Promise((resolve) => held.push(() => resolve(behave(request, response))))
+    }
+    const opened = Promise.all([read(), read(), read()])
+    await eventually('three connections are open', () => held.length === 3)
+    for (const answer of held) answer()
+    await opened
+    expect(sockets.size).to.equal(3)
+    // As if all of them had been closed as the request was sent.
+    harness.stub.behave = (request, response) =>
+      sockets.has(request.socket) ? request.socket.destroy() : behave(request, response)
+
+    expect(await read()).to.equal(200)
   })
 })

@@ -18,6 +18,8 @@ export type StubService = AsyncDisposable & {
   stateQueries: number
   /** So many of the next queries for account states get no answer. */
   silentStateQueries: number
+  /** As many after them lose their connection. */
+  brokenStateQueries: number
   behave: Behave
 }
 
@@ -31,6 +33,7 @@ export async function startStub(port = 0, host = '127.0.0.1'): Promise<StubServi
     states: new Map(),
     stateQueries: 0,
     silentStateQueries: 0,
+    brokenStateQueries: 0,
     behave: echo,
     [Symbol.asyncDispose]: async () => {
       server.close()
@@ -63,6 +66,10 @@ async function answerStateQuery(stub: StubService, request: IncomingMessage, res
   if (stub.silentStateQueries > 0) {
     stub.silentStateQueries -= 1
     return
+  }
+  if (stub.brokenStateQueries > 0) {
+    stub.brokenStateQueries -= 1
+    return void request.socket.destroy()
   }
   const { userIds } = accountStatesQuery.request.parse(JSON.parse(await text(request)))
   const states = userIds.flatMap((userId) => stub.states.get(userId) ?? [])

@@ -102,6 +102,41 @@ describe('registrations that wait for approval in the browser', function () {
     expect(await page.evaluate(() => localStorage.getItem('gatehouse_registration'))).to.equal('')
   })
 
+  it('are forgotten by the browser at the login, however fast it is', async () => {
+    await answered(ask('yara'))
+    await patchSettings(off)
+    await using page = await actions.openPage(browser, instance, {
+      path: '/no-such-page',
+      prepare: (opened) => opened.route(/receipt-notice/, () => undefined),
+    })
+    await page.evaluate(() => localStorage.setItem('gatehouse_registration', '{"username":"first","receipt":"kept"}'))
+    const asked = page.waitForRequest(/receipt-notice/)
+    await page.goto(`${instance.origin}/login`)
+    await asked
+
+    await actions.logIn(page, { username: 'first', password })
+    await actions.waitForHomePage(page)
+
+    expect(await page.evaluate(() => localStorage.getItem('gatehouse_registration'))).to.equal('')
+  })
+
+  it('say that an invite is over, and that an admin decides without one', async () => {
+    const wanted = { name: 'Over', maxUses: 1, expiresAt: null }
+    const created = await answered(postJson(instance, '/api/admin/invites', wanted, adminToken))
+    const { token } = (await created.json()) as { token: string }
+    await instance.runSql("update invites set expires_at = now() - interval '1 day'")
+    const path = `/register?invite=${token}`
+    await using page = await actions.openPage(browser, instance, { path, prepare: addAxe })
+
+    await actions.waitForText(page, 'This invite has expired. Ask for a new one.')
+    await actions.waitForText(page, 'Or register without one: an admin then decides about it.')
+    expect(await findFaults(page)).to.deep.equal([])
+    await patchSettings(off)
+    await page.reload()
+    await page.getByLabel(shown('Username')).waitFor()
+    expect(await page.getByText(shown('This invite has expired. Ask for a new one.')).count()).to.equal(0)
+  })
+
   it('can be denied, restored within a minute, and denied for good, and other admins see it happen', async () => {
     await answered(ask('vera'))
     const { receipt } = (await (await ask('walter')).json()) as { receipt: string }

@@ -68,8 +68,14 @@ function renderEnvExample(): string {
 }
 
 function renderVariable(row: Row): string {
-  const { name, meaning, note } = row
-  return `${wrap(`${meaning}${whenUnset(row)}.${note ? ` ${note}` : ''}`)}${name}=${valueOf(row)}\n`
+  const { name, note } = row
+  return `${wrap(`${meaningOf(row)}${whenUnset(row)}.${note ? ` ${note}` : ''}`)}${name}=${valueOf(row)}\n`
+}
+
+/** With the least and the greatest number, where there are any. */
+function meaningOf({ kind, meaning }: Row): string {
+  const { minimum = 0, maximum } = (kind.meta() ?? {}) as { minimum?: number; maximum?: number }
+  return maximum === undefined ? meaning : `${meaning}. ${minimum} to ${maximum}`
 }
 
 function whenUnset(row: Row): string {
@@ -92,7 +98,7 @@ function renderPage(): string {
   const texts = [...sections].map(([section, rows]) => {
     return renderTable(
       section,
-      rows.map((row) => ({ names: [row.name], meaning: row.meaning, value: presetOf(row) })),
+      rows.map((row) => ({ names: [row.name], meaning: meaningOf(row), value: presetOf(row) })),
     )
   })
   const compose = composeOnly.map((row) => ({ ...row, value: `\`${row.value}\`` }))

@@ -1,9 +1,9 @@
 import { createCipheriv, createDecipheriv, scryptSync } from 'node:crypto'
-import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { isDiskFull, systemRandom } from '@gatehouse/runtime'
 import { z } from 'zod'
 import { cannotRead, CommandFailure } from '../failure.ts'
-import { removeUnfinishedBeside, requireFilePath, unfinishedName } from '../unfinished.ts'
+import { finishFile, removeUnfinishedBeside, requireFilePath, unfinishedName } from '../unfinished.ts'
 
 const secret = z.string().min(32)
 /** Those of 0.2.0 have no encryptionSecret. */
@@ -25,9 +25,10 @@ export async function writeSecrets(file: string, secrets: KeptSecrets, passphras
   await removeUnfinishedBeside(file)
   try {
     await writeFile(unfinished, `${content}\n`, { mode: 0o600, flush: true })
-    await rename(unfinished, file)
+    await finishFile(unfinished, file)
   } catch (cause) {
     await rm(unfinished, { force: true })
+    if (cause instanceof CommandFailure) throw cause
     const reason = isDiskFull(cause) ? 'the disk is full' : (cause as Error).message
     throw new CommandFailure(isDiskFull(cause) ? 'failed' : 'usage', `cannot write ${file}: ${reason}`, cause)
   }

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { lstat, link, copyFile, open, rename, rm } from 'node:fs/promises'
+import { lstat, link, copyFile, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
-import { createClient } from '@gatehouse/database'
+import { createClient, pendingMigrations } from '@gatehouse/database'
 import { version } from '@gatehouse/service-kit'
 import type pg from 'pg'
 import { to as copyTo } from 'pg-copy-streams'
@@ -12,7 +12,7 @@ import { createFileStore } from '../../../services/identity/src/uploads/file-sto
 import { openUploadStore } from '../../../services/identity/src/uploads/open-upload-store.ts'
 import type { OpenUpload, UploadStore } from '../../../services/identity/src/uploads/upload-store.ts'
 import { CommandFailure, storageFailure } from '../failure.ts'
-import { removeUnfinishedBeside, requireFilePath, unfinishedName } from '../unfinished.ts'
+import { finishFile, removeUnfinishedBeside, requireFilePath, unfinishedName } from '../unfinished.ts'
 import { openUploadStaging, type UploadPlace } from '../upload-staging.ts'
 import { formatVersion, listMigrations, listTables, memberNames, partBytes, quote, readSequences } from './format.ts'
 import type { ArchiveHeader, ArchiveManifest, TableShape } from './format.ts'
@@ -35,6 +35,7 @@ export async function writeArchive(options: BackupOptions): Promise<ArchiveManif
     await requireFilePath(file)
     await removeUnfinishedBeside(file)
     await client.connect()
+    await requireMigrated(client)
     // It holds password hashes and the secrets of peers.
     const archive = await open(partial, 'w', 0o600)
     await archive.chmod(0o600)
@@ -43,7 +44,7 @@ export async function writeArchive(options: BackupOptions): Promise<ArchiveManif
     const [filled, wrote] = await Promise.allSettled([fill(tar, client, options), written])
     if (wrote.status === 'rejected') throw wrote.reason as Error // the other one fails by it
     if (filled.status === 'rejected') throw filled.reason as Error
-    await rename(partial, file)
+    await finishFile(partial, file)
     return filled.value
   } catch (error) {
     await rm(partial, { force: true })
@@ -51,6 +52,19 @@ export async function writeArchive(options: BackupOptions): Promise<ArchiveManif
   } finally {
     await client.end()
   }
+}
+
+const undefinedTable = '42P01'
+
+/** Its archive would name this release, which has another schema: none could restore it. Throws CommandFailure. */
+async function requireMigrated(client: pg.Client): Promise<void> {
+  const none = (error: unknown): string[] => {
+    if ((error as { code?: string }).code === undefinedTable) return []
+    throw error
+  }
+  if (pendingMigrations(await listMigrations(client).catch(none)).length === 0) return
+  const remedy = 'back up with that release, or run `npm run migrate` first'
+  throw new CommandFailure('refused', `the database has the schema of an earlier release: ${remedy}`)
 }
 
 type Checksums = Record<string, string>

@@ -57,7 +57,7 @@ async function runBackup(invocation: Invocation, options: SecretOptions, file: s
   const passphrase = await readPassphrase(invocation, options)
   if (isDistributed(environment) && !namesUploads(environment))
     throw new CommandFailure('usage', 'UPLOAD_DIR: name the folder of the uploads, or set UPLOAD_STORE')
-  await using instance = await openPresentDatabase(environment)
+  await using instance = await openPresentDatabase(environment, { isReader: true })
   const secretsFile = options.secrets === undefined ? null : resolve(options.secrets)
   const missing = 'JWT_SECRET, INTERNAL_SECRET and ENCRYPTION_SECRET are not all in this environment'
   if (secretsFile && !instance.secrets) throw new CommandFailure('usage', `${missing}: leave --secrets out`)

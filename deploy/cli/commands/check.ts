@@ -74,7 +74,12 @@ async function checkAll(invocation: Invocation, testMailTo: string | undefined):
     unreadable ?? (await optional('database', urls.database, (url) => checkDatabase(url, now, own))),
     await optional('bus (NATS)', urls.nats, async (url, log) => {
       const tls = readVariables(environment, kindsOf('NATS_CA', 'NATS_CERT', 'NATS_KEY'))
-      await using bus = await connectNats({ ...natsAddress({ NATS_URL: url, ...tls }), name: 'check', log })
+      await using bus = await connectNats({
+        ...natsAddress({ NATS_URL: url, ...tls }),
+        name: 'check',
+        log,
+        createsStreams: false,
+      })
       const answer = await answers(() => bus.ready())
       await checkStreams(bus)
       return answer

@@ -6,7 +6,10 @@ import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
 import type { Replica } from '../replicas/replicas.ts'
 
-/** Asks each replica in turn, and again with more time when all were late. Rejects with unavailable. Design: invariant 1. */
+/**
+ * Asks each replica in turn, and again with more time when one was late, or closed its connection as a service does that
+ * stops. Rejects with unavailable. Design: invariant 1.
+ */
 export function createAccountStateLoader({ replicas, signers, log }: Pick<Deps, 'replicas' | 'signers' | 'log'>) {
   const { identity } = replicas
 
@@ -26,8 +29,9 @@ export function createAccountStateLoader({ replicas, signers, log }: Pick<Deps, 
   return async (userIds: readonly string[]): Promise<LoadedStates> => {
     let cause: unknown
     for (const limitMs of [policy.accountStatesQueryMs, policy.accountStatesSecondQueryMs]) {
-      let wasLate = false
+      let mayAnswer = false
       for (const replica of identity.candidates()) {
+        const { pools } = replica
         try {
           const loaded = await query(replica, userIds, limitMs)
           identity.markHealthy(replica)
@@ -36,11 +40,16 @@ export function createAccountStateLoader({ replicas, signers, log }: Pick<Deps, 
           identity.markFailed(replica)
           log.warn({ err: error, replica: replica.origin }, 'account state query failed')
           cause = error
-          wasLate ||= (error as Error).name === 'TimeoutError'
+          const { name, code } = error as NodeJS.ErrnoException
+          const isBroken = brokenConnection.has(code)
+          if (isBroken) identity.reconnect(replica, pools)
+          mayAnswer ||= isBroken || name === 'TimeoutError'
         }
       }
-      if (!wasLate) break
+      if (!mayAnswer) break
     }
     throw refuse.unavailable({ cause })
   }
 }
+
+const brokenConnection: ReadonlySet<unknown> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'])

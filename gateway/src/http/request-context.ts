@@ -16,6 +16,11 @@ type ContextDeps = Pick<Context, 'log' | 'tracing'> & {
 
 export const clientClosedRequest = 499
 
+const contexts = new WeakMap<ServerResponse, RequestContext>()
+
+/** Of the response to a request that a drain gives up. A pipelined one, which waits for its turn, is not sent. Contract: 1, 8. */
+export const lateHeadersOf = (response: ServerResponse): HeaderList => contexts.get(response)?.withApiHeaders([]) ?? []
+
 export class RequestContext {
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -41,6 +46,7 @@ export class RequestContext {
     this.request = parts.request
     this.response = parts.response
     this.requestId = parts.requestId
+    contexts.set(parts.response, this)
     this.span = deps.tracing?.startSpan(parts.request.method ?? '', 'server')
     this.response.on('close', () => this.#closed())
   }

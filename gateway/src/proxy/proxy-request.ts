@@ -7,7 +7,7 @@ import type { Deps } from '../deps.ts'
 import { toClientHeaders, toUpstreamHeaders } from '../http/headers.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { checkQuery } from '../http/request-target.ts'
-import type { Replica } from '../replicas/replicas.ts'
+import type { Pools, Replica } from '../replicas/replicas.ts'
 import { createResponseBuffer, type Body, type ResponseBuffer } from './bodies.ts'
 import type { RouteTarget } from './routes.ts'
 
@@ -18,7 +18,7 @@ type ProxyOptions = Proxied & { judgeAgain: () => Promise<SignedCaller>; openBod
 
 /**
  * Sends a request and streams the response. Another replica is tried when the request was not seen or changes nothing;
- * where there is none, a read that broke off is sent once more.
+ * where there is none, a read that broke off is sent once more, on a new connection.
  * Throws invalid_input for a malformed query, busy, and what `judgeAgain` throws. Design: invariant 6; Contract: 1.
  */
 export async function proxyRequest(deps: ProxyDeps, context: RequestContext, options: ProxyOptions): Promise<void> {
@@ -51,6 +51,7 @@ class ProxyRequest {
   readonly #body: Body
   readonly #options: Dispatcher.DispatchOptions
   readonly #tried: Replica[] = []
+  #pools: Pools | undefined
   readonly #started = performance.now()
   readonly #span: Span | undefined
   #failure: FailureKind | undefined
@@ -85,7 +86,8 @@ class ProxyRequest {
     const replica = replicas.pick(lane, this.#tried)
     if (!replica) return this.#fail('unreached')
     this.#tried.push(replica)
-    replica.pools[lane].dispatch(this.#options, new Attempt(this, replica))
+    this.#pools = replica.pools
+    this.#pools[lane].dispatch(this.#options, new Attempt(this, replica))
   }
 
   /** The response is complete, or the client has left. */
@@ -105,7 +107,8 @@ class ProxyRequest {
     if (!response.headersSent) replicas.markFailed(replica)
     this.deps.gatewayMetrics.upstreamFailed(service, kind)
     this.deps.log.warn({ requestId, service, replica: replica.origin, kind }, 'upstream request failed')
-    if (this.#canRetryAfter(kind) && (replicas.hasOther(this.#tried) || this.#repeats(kind))) return this.attempt()
+    if (this.#canRetryAfter(kind) && (replicas.hasOther(this.#tried) || this.#repeats(replica, kind)))
+      return this.attempt()
     this.#fail(kind)
   }
 
@@ -116,8 +119,9 @@ class ProxyRequest {
   }
 
   /** A service that stops, or has had enough of an idle connection, may close it while a request is on its way. */
-  #repeats(kind: FailureKind): boolean {
+  #repeats(replica: Replica, kind: FailureKind): boolean {
     if (kind !== 'broken' || this.#tried.length > 1 || this.#hasRepeated) return false
+    if (this.#pools) this.target.replicas.reconnect(replica, this.#pools)
     this.#hasRepeated = true
     this.#tried.length = 0
     return true

@@ -7,7 +7,7 @@ import { discoverOrigins, type Discovery, type DiscoveryOptions } from './discov
 
 /** Files take as long as the client. */
 export type Lane = 'json' | 'file'
-type Pools = Readonly<Record<Lane | 'states', Pool>>
+export type Pools = Readonly<Record<Lane | 'states', Pool>>
 
 export type Replica = {
   readonly origin: string
@@ -141,6 +141,10 @@ export function openReplicas(options: ReplicaOptions) {
       replica.ejectedUntil = clock.now() + backoffMs(replica.failures, policy.ejection)
       replica.failures += 1
       discovery?.refresh()
+    },
+    /** `broken`: what lost a connection. A service that stops closes its idle connections at once, so none is used again. */
+    reconnect: (replica: Replica, broken: Pools): void => {
+      if (replica.pools === broken) reopen(replica)
     },
     /** Closes idle connections here first: a request on one that the stopping replica closes would be lost. */
     markLeaving: (replica: Replica): void => {

@@ -69,11 +69,14 @@ export type PulledConsumers = {
   /** An event without an acknowledgment is then redelivered. */
   ackWaitMs: number
   renewMs?: number
+  /** At each renewal: how many events of a stream each of its consumers has not acknowledged. */
+  onPending?: (stream: string, pending: ReadonlyMap<string, number>) => void
 }
 
 const messages = {
   'no-responders': 'no process responds to the call',
   timeout: 'no response in time',
+  'no-stream': 'the stream does not exist yet',
   disconnected: 'no connection to NATS',
 }
 

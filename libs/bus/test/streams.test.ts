@@ -61,6 +61,25 @@ describe('The streams of events', () => {
     expect([events, changes].map(({ config }) => config.max_bytes)).to.deep.equal([streamBytes, streamBytes])
   })
 
+  it('are created by one process alone: the others wait for it, publish to them and consume from them then', async () => {
+    const event = counted()
+    const got: number[] = []
+    await using waiting = await connectNats({ url: nats.url, name: 'waiting', log, createsStreams: false })
+    await using _group = await waiting.subscribe(event, async ({ payload }) => void got.push(payload.n), {
+      group: 'group',
+    })
+    await using _all = await waiting.subscribe(event, async ({ payload }) => void got.push(payload.n))
+    const id = randomUUID()
+    const unheard = await waiting.publish(event, { n: 1 }, { id }).catch((error: unknown) => error)
+    expect(unheard).to.have.property('name', 'BusUnavailable')
+    expect(await manager.streams.list().next()).to.deep.equal([])
+
+    await using _creator = await open()
+
+    await eventually('it is stored', () => waiting.publish(event, { n: 1 }, { id }).then(() => true))
+    await eventually('both subscriptions have it', () => got.length === 2)
+  })
+
   it('take over that of 0.2.0: it gets a limit, and what it holds and still gets is delivered', async () => {
     const event = counted()
     const group = {

@@ -18,6 +18,9 @@ export const proofChallenge = namedObject('ProofChallenge', {
 })
 export type ProofChallenge = z.infer<typeof proofChallenge>
 
+/** `registration`: `local` learns at once that the client network is blocked. Contract: 3, Approval. */
+export const proofChallengeQuery = z.object({ registration: z.enum(['local']).optional().catch(undefined) })
+
 /** What `proof` of a registration holds, as JSON in base64. Strict: the signature covers the parameters and nothing beside them. */
 export const proofPayload = z.object({
   challenge: z.object({ parameters: proofChallenge.shape.parameters, signature: z.string() }),

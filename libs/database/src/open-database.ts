@@ -95,6 +95,10 @@ export async function requireKnownSchema({ em }: Pick<MikroORM, 'em'>): Promise<
   await refuseOtherRelease(em.fork())
 }
 
+/** Of this program, which a database with `applied` ones lacks. */
+export const pendingMigrations = (applied: readonly string[]): string[] =>
+  names.filter((name) => !applied.includes(name))
+
 async function refuseOtherRelease(em: EntityManager): Promise<void> {
   const fault = findReleaseFault(await readSchema(em), names)
   if (fault !== null) throw new DatabaseUnavailable(`DATABASE_URL: ${fault}`)

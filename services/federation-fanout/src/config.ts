@@ -12,13 +12,15 @@ export type FederationFanoutConfig = ServiceConfig &
 
 /** Throws ConfigurationError with every fault. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>) {
-  const given = readSettings('federation-fanout', environment)
-  const config: FederationFanoutConfig = {
-    ...serviceConfig(given),
-    ...encryptionConfig(given),
-    port: given.FEDERATION_FANOUT_PORT,
-    publicAddress: publicAddress(given),
-    reach: readFederation(given),
-  }
-  return { config, resources: { ...commonResources(given), postgres: { url: given.DATABASE_URL, needsWrites: true } } }
+  return readSettings('federation-fanout', environment, (given, part) => {
+    const config: FederationFanoutConfig = {
+      ...part(serviceConfig),
+      ...encryptionConfig(given),
+      port: given.FEDERATION_FANOUT_PORT,
+      publicAddress: part(publicAddress),
+      reach: part(readFederation),
+    }
+    const postgres = { url: given.DATABASE_URL, needsWrites: true }
+    return { config, resources: { ...part(commonResources), postgres } }
+  })
 }

@@ -30,26 +30,27 @@ export type IdentityConfig = kit.ServiceConfig &
 
 /** Throws ConfigurationError with every fault. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>) {
-  const given = kit.readSettings('identity', environment)
-  const config: IdentityConfig = {
-    ...kit.serviceConfig(given),
-    ...kit.tokenConfig(given),
-    ...kit.encryptionConfig(given),
-    ...kit.upstreamsConfig(given),
-    ...kit.providersConfig(given),
-    ...kit.mailConfig(given),
-    port: given.IDENTITY_PORT,
-    jwtExpiresIn: given.JWT_EXPIRES_IN,
-    jwtRenew: given.JWT_RENEW,
-    passwords: given.PASSWORDS,
-    registrationOpen: given.REGISTRATION_OPEN,
-    publicAddress: kit.publicAddress(given),
-    passkeyOrigins: given.PASSKEY_ORIGINS,
-    reach: kit.readFederation(given),
-    ...kit.uploadConfig(given, given.GATEHOUSE_DATA),
-    hashing: { threads: given.HASHING_THREADS, queue: given.HASHING_QUEUE },
-    auditRetentionDays: given.AUDIT_RETENTION_DAYS,
-  }
-  const connections = { postgres: { url: given.DATABASE_URL }, redis: kit.redisAddress(given) }
-  return { config, resources: { ...kit.commonResources(given), ...connections } }
+  return kit.readSettings('identity', environment, (given, part) => {
+    const config: IdentityConfig = {
+      ...part(kit.serviceConfig),
+      ...kit.tokenConfig(given),
+      ...kit.encryptionConfig(given),
+      ...kit.upstreamsConfig(given),
+      ...kit.providersConfig(given),
+      ...part(kit.mailConfig),
+      port: given.IDENTITY_PORT,
+      jwtExpiresIn: given.JWT_EXPIRES_IN,
+      jwtRenew: given.JWT_RENEW,
+      passwords: given.PASSWORDS,
+      registrationOpen: given.REGISTRATION_OPEN,
+      publicAddress: part(kit.publicAddress),
+      passkeyOrigins: given.PASSKEY_ORIGINS,
+      reach: part(kit.readFederation),
+      ...part((valid) => kit.uploadConfig(valid, valid.GATEHOUSE_DATA)),
+      hashing: { threads: given.HASHING_THREADS, queue: given.HASHING_QUEUE },
+      auditRetentionDays: given.AUDIT_RETENTION_DAYS,
+    }
+    const connections = { postgres: { url: given.DATABASE_URL }, redis: part(kit.redisAddress) }
+    return { config, resources: { ...part(kit.commonResources), ...connections } }
+  })
 }

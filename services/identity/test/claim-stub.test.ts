@@ -109,6 +109,20 @@ describe('A stub', () => {
     expect(askedNames()).to.deep.equal(['erika'])
   })
 
+  it('keeps nobody waiting for its home longer than ten seconds in all', async () => {
+    const tellNameAfter = (ms: number) => {
+      const get = () => (identity.clock.advance(ms), { outcome: 'found' as const, username: 'erin' })
+      Object.defineProperty(identity.federation, 'user', { get, configurable: true })
+    }
+    tellNameAfter(7_000)
+    expect(await logIn('a wrong password')).to.deep.equal([401, 'invalid_credentials'])
+    expect(await register('a wrong password')).to.deep.equal(taken)
+    tellNameAfter(10_000)
+    expect(await logIn(homePassword)).to.deep.equal([401, 'invalid_credentials'])
+
+    expect(home.asked.map(({ timeoutMs }) => timeoutMs)).to.deep.equal([3_000, 3_000])
+  })
+
   it('is not taken by who has its made-up name at its home', async () => {
     const unnamed = await buildStub(identity, { username: 'user_43@home.example', homeUserId: '43' })
     home.users['user_43'] = { id: '67', password: 'the password of a stranger' }

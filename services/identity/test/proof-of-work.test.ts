@@ -1,5 +1,5 @@
 import type { ProofChallenge } from '@gatehouse/contracts'
-import { InstanceSettings, UsedToken, type InstanceSettings as Settings } from '@gatehouse/domain'
+import { BlockedNetwork, InstanceSettings, UsedToken, type InstanceSettings as Settings } from '@gatehouse/domain'
 import { solveChallenge } from 'altcha-lib'
 import { deriveKey } from 'altcha-lib/algorithms/pbkdf2'
 import { expect } from 'chai'
@@ -70,6 +70,24 @@ describe('Proof of work for a registration', () => {
       expect(outcome(await register({ proof }))).to.deep.equal(refused)
       expect(outcome(await register({ ...federated(), proof }))).to.deep.equal(refused)
     }
+  })
+
+  it('is not offered for a local registration of a blocked network, while an admin decides', async () => {
+    const address = '203.0.113.9'
+    const until = new Date(identity.clock.now() + 60 * minute)
+    await em().insert(BlockedNetwork, { registrationId: '7', network: address, until })
+    const ask = async (query: string, from = address) =>
+      outcome(await identity.call('GET', `/api/auth/challenge${query}`, { address: from }))
+    expect(await ask('?registration=local')).to.deep.equal([200])
+
+    await set({ approvalRequired: true })
+
+    expect(await ask('?registration=local')).to.deep.equal([403, 'registration_blocked'])
+    expect(await ask('?registration=local', '203.0.113.10')).to.deep.equal([200])
+    expect(await ask('')).to.deep.equal([200])
+    await set({ registrationOpen: false })
+    expect(await ask('?registration=local')).to.deep.equal([200])
+    await set({ approvalRequired: false })
   })
 
   it('is not used up by a registration that names a taken username, or one that cannot be', async () => {

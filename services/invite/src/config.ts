@@ -5,8 +5,9 @@ export type InviteConfig = ServiceConfig & { publicAddress: PublicAddress }
 
 /** Throws ConfigurationError with every fault. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>) {
-  const given = readSettings('invite', environment)
-  const service = { ...serviceConfig(given), port: given.INVITE_PORT }
-  const config: InviteConfig = { ...service, publicAddress: publicAddress(given) }
-  return { config, resources: { ...commonResources(given), postgres: { url: given.DATABASE_URL } } }
+  return readSettings('invite', environment, (given, part) => {
+    const service = { ...part(serviceConfig), port: given.INVITE_PORT }
+    const config: InviteConfig = { ...service, publicAddress: part(publicAddress) }
+    return { config, resources: { ...part(commonResources), postgres: { url: given.DATABASE_URL } } }
+  })
 }

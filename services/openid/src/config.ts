@@ -6,13 +6,14 @@ export type OpenidConfig = ServiceConfig & EncryptionConfig & { publicAddress: P
 
 /** Throws ConfigurationError with every fault. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>) {
-  const given = readSettings('openid', environment)
-  const config: OpenidConfig = {
-    ...serviceConfig(given),
-    ...encryptionConfig(given),
-    port: given.OPENID_PORT,
-    publicAddress: publicAddress(given),
-    reach: readFederation(given),
-  }
-  return { config, resources: { ...commonResources(given), postgres: { url: given.DATABASE_URL } } }
+  return readSettings('openid', environment, (given, part) => {
+    const config: OpenidConfig = {
+      ...part(serviceConfig),
+      ...encryptionConfig(given),
+      port: given.OPENID_PORT,
+      publicAddress: part(publicAddress),
+      reach: part(readFederation),
+    }
+    return { config, resources: { ...part(commonResources), postgres: { url: given.DATABASE_URL } } }
+  })
 }

@@ -10,11 +10,13 @@ export type SessionGatewayConfig = ServiceConfig & {
 
 /** Throws ConfigurationError with every fault. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>) {
-  const given = readSettings('session-gateway', environment)
-  const config: SessionGatewayConfig = {
-    ...serviceConfig(given),
-    ...upstreamsConfig(given),
-    port: given.SESSION_GATEWAY_PORT,
-  }
-  return { config, resources: { ...commonResources(given), postgres: { url: given.DATABASE_URL, needsWrites: true } } }
+  return readSettings('session-gateway', environment, (given, part) => {
+    const config: SessionGatewayConfig = {
+      ...part(serviceConfig),
+      ...upstreamsConfig(given),
+      port: given.SESSION_GATEWAY_PORT,
+    }
+    const postgres = { url: given.DATABASE_URL, needsWrites: true }
+    return { config, resources: { ...part(commonResources), postgres } }
+  })
 }

@@ -39,6 +39,7 @@ export const timings = {
   readyPartRetryMs: 1_000,
   audienceMs: upstreamQuestions.audience.timeoutMs,
   upstreamAckWaitMs: 30_000,
+  upstreamRenewMs: 60_000,
   upstreamRetryMs: 5_000,
 } as const
 export type Timings = { readonly [Name in keyof typeof timings]: number }

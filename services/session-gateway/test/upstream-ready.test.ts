@@ -21,7 +21,7 @@ describe('upstreams in ready and events', () => {
   before(async () => {
     cluster = scope.use(await openCluster())
     upstreams = scope.use(await openUpstreams(cluster, [chat, { name: 'voice', ready: ['voiceStates'] }]))
-    const timings = { ...quick, readyPartsMs: 5_000, readyPartRetryMs: 30, upstreamAckWaitMs: 500 }
+    const timings = { ...quick, readyPartsMs: 5_000, readyPartRetryMs: 30, upstreamAckWaitMs: 500, upstreamRenewMs: 50 }
     node = await cluster.startNodeWith({ config: { upstreamsFile: upstreams.path }, overrides: { timings } })
   })
   after(() => scope.disposeAsync())
@@ -178,6 +178,11 @@ describe('upstreams in ready and events', () => {
     await first.close()
 
     await publish(72)
+    const pending = async () => {
+      const { text } = await node.resources.metrics.render()
+      return /^gatehouse_upstream_events_pending\{upstream="chat",event="SessionsEnded"\} (\d+)$/m.exec(text)?.[1]
+    }
+    await eventually('both are told to wait', async () => (await pending()) === '2')
     const second = await upstreams.connect('chat')
     second.onEvent(['SessionsEnded'], keep)
 
@@ -189,6 +194,7 @@ describe('upstreams in ready and events', () => {
       ['SessionsEnded', 'r71', 2],
     ])
     expect(told).to.have.deep.members([...told.slice(0, 2), ['SessionsEnded', 'r71', 3], ['SessionsEnded', 'r72', 1]])
+    await eventually('none waits', async () => (await pending()) === '0')
     await second.close()
   })
 

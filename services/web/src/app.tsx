@@ -10,6 +10,7 @@ import { t } from './language/language.ts'
 import { AuthFrame } from './pages/auth/auth-frame.tsx'
 import { loadHomePage, LoginPage } from './pages/auth/login-page.tsx'
 import { NotFoundPage } from './pages/not-found-page.tsx'
+import { forgetReceiptOf } from './registration-receipt.ts'
 
 const loadSettingsPage = () => import('./pages/home/settings-page.tsx')
 
@@ -67,6 +68,11 @@ function GuardedRoutes() {
   useEffect(() => {
     if (token && !user) void client.session.loadUser()
   }, [token, user])
+
+  // Here, because each login comes by: one by a provider too, and one that is faster than the login page's notice.
+  useEffect(() => {
+    if (user) forgetReceiptOf(user.username)
+  }, [user?.username])
 
   const authLoading = <AuthFrame title={t('Loading…')}>{null}</AuthFrame>
   if (isOpen.test(pathname)) {

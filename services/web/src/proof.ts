@@ -14,10 +14,12 @@ export function useProof() {
       setDone(0)
       try {
         const { ProofImpossible, solveProof } = await import('@gatehouse/client/proof')
-        return await solveProof(client, { signal, onProgress: setDone }).catch((error: unknown) => {
-          if (!(error instanceof ProofImpossible)) throw error
-          throw new ApiError(403, t('To create an account, open this instance over https, or use an invite.'))
-        })
+        return await solveProof(client, { registration: 'local', signal, onProgress: setDone }).catch(
+          (error: unknown) => {
+            if (!(error instanceof ProofImpossible)) throw error
+            throw new ApiError(403, t('To create an account, open this instance over https, or use an invite.'))
+          },
+        )
       } finally {
         setDone(null)
       }

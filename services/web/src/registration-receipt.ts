@@ -8,6 +8,11 @@ export const keepReceipt = ({ username, receipt, provider }: Receipt): void =>
 
 export const forgetReceipt = (): void => remember(receiptKey, '')
 
+/** Who has an account waits no longer. */
+export function forgetReceiptOf(username: string): void {
+  if (readReceipt()?.username === username) forgetReceipt()
+}
+
 export function readReceipt(): Receipt | null {
   try {
     const { username, receipt, provider } = JSON.parse(recall(receiptKey) || 'null') as Receipt

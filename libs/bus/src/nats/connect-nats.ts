@@ -8,16 +8,22 @@ import { listFaultsOf, openStreams, type EventStream, type Streams } from './eve
 import { readContext, readEventMessage, writeHeaders } from './message.ts'
 import { deleteConsumers, keepConsumers } from './pulled-consumers.ts'
 
-type NatsOptions = ConnectionOptions & { prefix?: string; streamBytes?: number }
+/** `createsStreams`: by default. Others wait until one that does has come. */
+type NatsOptions = ConnectionOptions & { prefix?: string; streamBytes?: number; createsStreams?: boolean }
 
 /**
  * JetStream 2.9 or newer. A start without NATS succeeds: until it comes, calls are unavailable, broadcasts are lost and
  * subscriptions wait. Throws one line without credentials when NATS refuses them or has no JetStream. Contract: 8.
  */
-export async function connectNats({ prefix = 'gatehouse', streamBytes, ...options }: NatsOptions): Promise<Bus> {
+export async function connectNats(given: NatsOptions): Promise<Bus> {
+  const { prefix = 'gatehouse', streamBytes, createsStreams = true, ...options } = given
   const connection = await openConnection(options)
   try {
-    return natsBus(connection, await openStreams(connection, prefix, streamBytes), prefix)
+    return natsBus(
+      connection,
+      await openStreams(connection, { prefix, maxBytes: streamBytes, isCreator: createsStreams }),
+      prefix,
+    )
   } catch (cause) {
     const server = await connection.whenConnected(async ({ nc }) => nc.getServer()).catch(() => options.name)
     await connection[Symbol.asyncDispose]()

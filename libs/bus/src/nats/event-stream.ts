@@ -10,12 +10,16 @@ export type EventStream = Awaited<ReturnType<typeof openStream>>
 export type Streams = Awaited<ReturnType<typeof openStreams>>
 export type Place = { stream: EventStream; filter: string }
 
+type StreamOptions = { prefix: string; maxBytes: number | undefined; isCreator: boolean }
+
 /** docs/decisions/event-bus.md. */
-export async function openStreams(connection: Connection, prefix: string, maxBytes = streamBytes) {
+export async function openStreams(connection: Connection, options: StreamOptions) {
+  const { prefix, maxBytes = streamBytes, isCreator } = options
   const limits = { max_bytes: maxBytes, max_age: nanos(maxAgeMs) }
-  const events = await openStream(connection, `${prefix}-events`, { subjects: [`${prefix}.event.>`], ...limits })
-  const subjects = [`${prefix}.change.>`]
-  const changes = await openStream(connection, `${prefix}-changes`, { subjects, max_msgs_per_subject: 1, ...limits })
+  const open = (name: string, own: Partial<Limits>) =>
+    (isCreator ? openStream : awaitStream)(connection, `${prefix}-${name}`, { subjects: [], ...limits, ...own })
+  const events = await open('events', { subjects: [`${prefix}.event.>`] })
+  const changes = await open('changes', { subjects: [`${prefix}.change.>`], max_msgs_per_subject: 1 })
   const subjectInChanges = ({ subject }: EventDefinition, key: string) =>
     `${prefix}.${subject.replace(/^event/, 'change')}.${key}`
   return {
@@ -34,6 +38,7 @@ export async function openStreams(connection: Connection, prefix: string, maxByt
 }
 
 const nameInUse = 10058
+const streamMissing = 10059
 /** No suitable peers, or too little room on them. */
 const tooFewNodes = [10005, 10023]
 
@@ -53,6 +58,23 @@ async function openStream(connection: Connection, name: string, limits: Limits) 
     // Nobody waits: a node that is away may take seconds.
     void complete(config).then((isComplete) => isComplete || again(completeAgainMs))
   })
+  return { connection, name, ensure }
+}
+
+/** Of a process that may not create it: what another one would have made of it first would stay. */
+async function awaitStream(connection: Connection, name: string): Promise<EventStream> {
+  let isTold = false
+  const ensure = async ({ jsm }: Client) => {
+    try {
+      return await jsm.streams.info(name)
+    } catch (error) {
+      if (!hasCode(error, streamMissing)) throw error
+      if (!isTold) connection.log.warn({ stream: name }, 'waiting for identity, which creates the streams of NATS')
+      isTold = true
+      throw new BusUnavailable('no-stream', error)
+    }
+  }
+  await keepCreated(connection, async ({ client }) => await ensure(client))
   return { connection, name, ensure }
 }
 
@@ -86,7 +108,7 @@ function completeStream(connection: Connection, name: string, { max_bytes }: Lim
     } catch (error) {
       // A cluster that starts does not know all of its nodes.
       if (error instanceof BusUnavailable || hasCode(error, ...tooFewNodes)) return false
-      // Only identity may.
+      // Not under the nats.conf of 0.2.0.
       mayUpdate = false
     }
     return true
@@ -107,6 +129,7 @@ export async function listFaultsOf({ connection, name }: EventStream): Promise<s
       return behind.map((node) => `${name} is ${node.offline ? 'offline' : 'not up to date'} on ${node.name}`)
     })
   } catch (error) {
+    if (hasCode(error, streamMissing)) return [`${name} does not exist`]
     if (error instanceof BusUnavailable && error.reason !== 'disconnected') return [noLeader(name)]
     throw error
   }

@@ -30,7 +30,9 @@ export async function keepCreated(connection: Connection, create: (creation: Cre
       try {
         return void (await attempt(own))
       } catch (err) {
-        if (own === generation && connection.isUp()) log.warn({ err }, 'NATS consumer or stream not recreated yet')
+        const isAwaited = err instanceof BusUnavailable && err.reason === 'no-stream'
+        if (own === generation && connection.isUp() && !isAwaited)
+          log.warn({ err }, 'NATS consumer or stream not recreated yet')
         await pause(backoffMs(failures, recreateBackoff))
       }
     }

@@ -29,7 +29,7 @@ export async function keepConsumers(streams: Streams, consumers: PulledConsumers
 async function keepConsumersOf(
   stream: EventStream,
   filterOf: ReadonlyMap<string, string>,
-  { prefix, ackWaitMs, renewMs = renewConsumersMs }: PulledConsumers,
+  { prefix, ackWaitMs, renewMs = renewConsumersMs, onPending }: PulledConsumers,
 ): Promise<Subscription> {
   let unwanted: Unwanted = new Map()
   // Nobody could renew them while NATS was away.
@@ -50,9 +50,13 @@ async function keepConsumersOf(
     await stream.ensure(client)
     const { jsm } = client
     const description = `renewed at ${new Date(systemClock.now()).toISOString()}`
+    const pending = new Map<string, number>()
     for (const [name, filter] of filterOf) {
-      await ensureConsumer(jsm, stream.name, { ...durableConsumer(name, filter, { ackWaitMs }), description })
+      const config = { ...durableConsumer(name, filter, { ackWaitMs }), description }
+      const { num_pending, num_ack_pending } = await ensureConsumer(jsm, stream.name, config)
+      pending.set(name, num_pending + num_ack_pending)
     }
+    if (isCurrent()) onPending?.(stream.name, pending)
     unwanted = await listUnwanted(jsm, unwanted)
     const abandoned = [...unwanted].flatMap(([name, { missed }]) => (missed < missedRenewals ? [] : [name]))
     await deleteConsumers(jsm, stream, abandoned)

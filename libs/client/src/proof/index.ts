@@ -5,6 +5,8 @@ import { solve, type OnProgress, type Solution } from './solve.ts'
 import type { WorkerAnswer } from './worker.ts'
 
 export type ProofOptions = CallOptions & {
+  /** A blocked network is told before the work. */
+  registration?: 'local' | undefined
   /** How much is done at most, from 0 to 1: it may end earlier. */
   onProgress?: OnProgress | undefined
 }
@@ -20,7 +22,10 @@ export class ProofImpossible extends Error {
  */
 export async function solveProof({ call }: Pick<Api, 'call'>, options: ProofOptions = {}): Promise<string> {
   if (!(crypto as Partial<Crypto>).subtle) throw new ProofImpossible('A proof of work needs a page of https')
-  const challenge = await call('proofChallenge', { signal: options.signal })
+  const challenge = await call('proofChallenge', {
+    query: { registration: options.registration },
+    signal: options.signal,
+  })
   const solution = await (typeof Worker === 'function' ? solveInWorker : solve)(challenge, options)
   return btoa(JSON.stringify({ challenge, solution }))
 }

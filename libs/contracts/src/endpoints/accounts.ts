@@ -1,7 +1,7 @@
 import { deletionOrdersReply, fanoutBody, fanoutReply } from '../federation.ts'
 import * as identities from '../identities.ts'
 import * as passkeys from '../passkeys.ts'
-import { proofChallenge } from '../proofs.ts'
+import { proofChallenge, proofChallengeQuery } from '../proofs.ts'
 import * as providers from '../providers.ts'
 import * as registrations from '../registrations.ts'
 import { attachTokenBody } from '../relay.ts'
@@ -53,7 +53,7 @@ export const accountDeclarations = {
   proofChallenge: endpoint(
     'A challenge that a registration solves, for two minutes; 404 while the instance asks for no proof of work',
     ok(proofChallenge),
-    { refusals: ['not_found'] },
+    { query: proofChallengeQuery, refusals: ['not_found', 'registration_blocked'] },
   ),
   login: endpoint('Log in with username and password', ok(users.credentialsReply), {
     body: users.loginBody,

@@ -1,12 +1,16 @@
+import { Resolver } from 'node:dns'
 import { readFileSync } from 'node:fs'
 import { readCallerKey } from '@gatehouse/auth/keys'
+import { parseCidrs } from '@gatehouse/outbound/reach'
 import { z } from 'zod'
 
 /** One line for each fault, without values. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError'
+  readonly faults: readonly string[]
   constructor(faults: readonly string[], options?: ErrorOptions) {
     super(faults.join('\n'), options)
+    this.faults = faults
   }
 }
 
@@ -14,15 +18,60 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 /** An empty variable counts as unset, as an empty file does. `NAME_FILE` names a file with the value. Throws ConfigurationError. Spec: Configuration. */
 export function readVariables<Shape extends z.ZodRawShape>(environment: Environment, shape: Shape) {
+  return configure(environment, shape, (given) => given)
+}
+
+/** What several variables say together. */
+export type Part<Given> = <T>(read: (given: Given) => T) => T
+
+/**
+ * What `build` makes of the variables, of which it reads with `part` what can be wrong although each is well formed. Throws
+ * ConfigurationError with the faults of variables and parts; a part that needs an invalid variable has none to tell.
+ */
+export function configure<Shape extends z.ZodRawShape, T>(
+  environment: Environment,
+  shape: Shape,
+  build: (given: z.output<z.ZodObject<Shape>>, part: Part<z.output<z.ZodObject<Shape>>>) => T,
+): T {
+  type Given = z.output<z.ZodObject<Shape>>
   const faults: string[] = []
-  const values = Object.fromEntries(Object.keys(shape).map((name) => [name, readOne(environment, name, faults)]))
-  const parsed = z.object(shape).safeParse(values)
-  const unread = new Set(faults.map((fault) => fault.split('_FILE: ')[0]))
-  for (const { path, message } of parsed.error?.issues ?? []) {
-    if (!unread.has(path.join('.'))) faults.push(`${path.join('.')}: ${message}`)
+  const given = parseEach(environment, shape, faults) as Given
+  const guarded = faults.length > 0 ? refusingInvalid(given, shape) : given
+  const collect = <R>(read: () => R): R | undefined => {
+    try {
+      return read()
+    } catch (error) {
+      if (error instanceof ConfigurationError) faults.push(...error.faults)
+      // Of a value that is missing only because its variable is invalid.
+      else if (faults.length === 0) throw error
+      return undefined
+    }
   }
-  if (faults.length > 0 || !parsed.success) throw new ConfigurationError(faults)
-  return parsed.data
+  const built = collect(() => build(given, (read) => collect(() => read(guarded)) as ReturnType<typeof read>))
+  if (faults.length > 0) throw new ConfigurationError(faults)
+  return built as T
+}
+
+function parseEach(environment: Environment, shape: z.ZodRawShape, faults: string[]): Record<string, unknown> {
+  const valid: Record<string, unknown> = {}
+  for (const [name, kind] of Object.entries(shape)) {
+    const known = faults.length
+    const text = readOne(environment, name, faults)
+    if (faults.length > known) continue
+    const { data, error } = z.safeParse(kind, text)
+    if (error) faults.push(...error.issues.map(({ path, message }) => `${[name, ...path].join('.')}: ${message}`))
+    else valid[name] = data
+  }
+  return valid
+}
+
+function refusingInvalid<Given extends object>(given: Given, shape: z.ZodRawShape): Given {
+  return new Proxy(given, {
+    get: (valid, name) => {
+      if (name in shape && !(name in valid)) throw new ConfigurationError([])
+      return valid[name as keyof Given]
+    },
+  })
 }
 
 function readOne(environment: Environment, name: string, faults: string[]): string | undefined {
@@ -43,6 +92,16 @@ const required = (what: string) => (issue: { input?: unknown }) =>
 
 const linesOf = (text: string) => text.split(/\r?\n/).filter((line) => line !== '')
 const matching = (pattern: RegExp, error: string) => z.string().regex(pattern, { error })
+
+/** The text itself, of which `parse` makes sense. */
+const parsing = (parse: (text: string) => unknown, explain: (fault: Error) => string) =>
+  z.string().superRefine((text, context) => {
+    try {
+      parse(text)
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: explain(error as Error) })
+    }
+  })
 
 export const variables = {
   secret: (purpose: string) =>
@@ -97,7 +156,8 @@ export const variables = {
   count: (preset: number, { min = 1, max = 100_000 } = {}) => {
     const error = `must be a whole number from ${min} to ${max}`
     const number = matching(/^[0-9]{1,9}$/, error).transform(Number)
-    return number.refine((value) => value >= min && value <= max, { error }).default(preset)
+    const bounded = number.refine((value) => value >= min && value <= max, { error }).default(preset)
+    return bounded.meta({ minimum: min, maximum: max })
   },
   share: (preset: number) => {
     const text = matching(/^(0|1|0?\.[0-9]{1,9}|1\.0{1,9})$/, 'must be a number from 0 to 1')
@@ -114,6 +174,13 @@ export const variables = {
       /^(file:.+|s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/[A-Za-z0-9._-]+)*\/?|)$/,
       'must be file:<folder>, or s3://bucket/prefix in letters, digits, dots, hyphens and underscores',
     ).default(''),
+  /** Of proxies: addresses, networks or `loopback`. */
+  trustedProxies: () => parsing(parseCidrs, ({ message }) => `${message}; separate several by commas`).default(''),
+  /** `address:port`, comma-separated. */
+  nameServers: () => {
+    const parse = (text: string) => new Resolver().setServers(text.split(',').filter((server) => server !== ''))
+    return parsing(parse, () => 'must be addresses of name servers such as 10.0.0.2:53').default('')
+  },
   text: (preset: string) => z.string().default(preset),
   logLevel: () => {
     const levels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const

@@ -58,7 +58,7 @@ type GivenMail = Pick<Given<'identity'>, 'SMTP_URL' | 'MAIL_FROM' | 'MAIL_HOURLY
 
 /** Throws ConfigurationError with every fault. Contract: 8, SMTP_URL. */
 export function mailConfig(given: GivenMail): { mail?: MailConfig } {
-  const { SMTP_URL, SMTP_CA: ca, MAIL_FROM, MAIL_HOURLY_LIMIT: hourlyLimit } = given
+  const { SMTP_URL, MAIL_FROM } = given
   if (!SMTP_URL && !MAIL_FROM) return {}
   const url = URL.canParse(SMTP_URL) ? new URL(SMTP_URL) : undefined
   const isEncoded = !/%(?![\da-f]{2})/i.test(SMTP_URL)
@@ -72,6 +72,7 @@ export function mailConfig(given: GivenMail): { mail?: MailConfig } {
     !isEmailAddress(address) && 'MAIL_FROM: must be an address such as Chat <noreply@chat.example>',
   ].filter((fault) => fault !== false)
   if (!isServer || faults.length > 0) throw new ConfigurationError(faults)
+  const { SMTP_CA: ca, MAIL_HOURLY_LIMIT: hourlyLimit } = given
   const isSecure = url.protocol === 'smtps:'
   const isOpen = loopbackHost.test(url.hostname) && ca === undefined
   const user = decodeURIComponent(url.username)
@@ -166,8 +167,9 @@ export type PublicAddress = { origin: string; domain: string }
 type AddressSettings = { PORT: number; PUBLIC_ORIGIN?: string | undefined; DOMAIN?: string | undefined }
 
 /** Contract: 8, PUBLIC_ORIGIN and DOMAIN. Throws ConfigurationError. */
-export function publicAddress({ PORT, PUBLIC_ORIGIN, DOMAIN }: AddressSettings): PublicAddress {
-  const text = PUBLIC_ORIGIN ?? (DOMAIN ? `https://${DOMAIN}` : `http://localhost:${PORT}`)
+export function publicAddress(given: AddressSettings): PublicAddress {
+  const { PUBLIC_ORIGIN, DOMAIN } = given
+  const text = PUBLIC_ORIGIN ?? (DOMAIN ? `https://${DOMAIN}` : `http://localhost:${given.PORT}`)
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || !['http:', 'https:'].includes(url.protocol) || !['', '/'].includes(url.pathname) || url.search) {
     throw new ConfigurationError(['PUBLIC_ORIGIN: must be an origin such as https://chat.example, without a path'])
@@ -187,15 +189,19 @@ export function publicAddress({ PORT, PUBLIC_ORIGIN, DOMAIN }: AddressSettings):
 export type FederationReach = OutboundConfig
 type FederationSetting = 'FEDERATION_ALLOW_PRIVATE' | 'FEDERATION_RESOLVE'
 
-/** Contract: 8, FEDERATION_ALLOW_PRIVATE and FEDERATION_RESOLVE. Throws ConfigurationError. */
+/** Contract: 8, FEDERATION_ALLOW_PRIVATE and FEDERATION_RESOLVE. Throws ConfigurationError with every fault. */
 export function readFederation(given: Record<FederationSetting, string>): FederationReach {
-  const read = <T>(name: FederationSetting, parse: (text: string) => T): T => {
+  const faults: string[] = []
+  const read = <T>(name: FederationSetting, parse: (text: string) => T): T | undefined => {
     try {
       return parse(given[name])
     } catch (error) {
-      throw new ConfigurationError([`${name}: ${error instanceof Error ? error.message : String(error)}`])
+      faults.push(`${name}: ${error instanceof Error ? error.message : String(error)}`)
+      return undefined
     }
   }
   const allowPrivate = read('FEDERATION_ALLOW_PRIVATE', parseCidrs)
-  return { allowPrivate, resolve: read('FEDERATION_RESOLVE', parseResolve) }
+  const resolve = read('FEDERATION_RESOLVE', parseResolve)
+  if (!allowPrivate || !resolve) throw new ConfigurationError(faults)
+  return { allowPrivate, resolve }
 }

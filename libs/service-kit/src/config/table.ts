@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { serviceNames, services as served, urlVariable, variablePrefix } from '@gatehouse/contracts'
 import type { ServiceName, ServiceVariable } from '@gatehouse/contracts'
 import { z } from 'zod'
-import { readVariables, variables, type Environment } from './configuration.ts'
+import { configure, variables, type Environment, type Part } from './configuration.ts'
 
 /** `embedded` is all processes in one. */
 export type Reader = 'gateway' | ServiceName | 'embedded'
@@ -87,7 +87,7 @@ export const settings = {
       meaning: "The instance's name in the federation: the `@domain` of its users. Never change it later",
       note: 'A value other than the host of PUBLIC_ORIGIN stops the start.',
     }),
-    TRUST_PROXY: setting(edge, variables.text(''), {
+    TRUST_PROXY: setting(edge, variables.trustedProxies(), {
       meaning: 'Proxies whose X-Forwarded-For is trusted: addresses, CIDRs or `loopback`',
       note: 'Without it, all clients behind a proxy share one rate limit. Docker Compose with a proxy on this machine: the address .1 of EDGE_SUBNET, 10.203.141.1',
     }),
@@ -252,7 +252,7 @@ export const settings = {
   }),
   ...inSection('Addresses of the services (distributed)', {
     ...urls,
-    SERVICE_DNS: setting(['gateway'], variables.text(''), {
+    SERVICE_DNS: setting(['gateway'], variables.nameServers(), {
       meaning: "DNS servers for these names (fully qualified) instead of the system's",
       note: 'Example: 10.0.0.2:53,10.0.0.3:53',
     }),
@@ -321,14 +321,18 @@ export type Given<R extends Reader> = { [N in NameOf<R>]: z.output<KindOf<N, R>>
   ? FormerSecrets
   : unknown)
 
-/** Throws ConfigurationError with every fault. */
-export function readSettings<R extends Reader>(reader: R, environment: Environment): Given<R> {
+/** As `configure`. Throws ConfigurationError with every fault. */
+export function readSettings<R extends Reader, T>(
+  reader: R,
+  environment: Environment,
+  build: (given: Given<R>, part: Part<Given<R>>) => T,
+): T {
   const shape: Record<string, z.ZodType> = reader in served ? { ...formerSecrets } : {}
   for (const [name, setting] of Object.entries<Setting>(settings)) {
     if (!setting.readers.includes(reader)) continue
     shape[name] = (reader === 'embedded' ? setting.embedded : undefined) ?? setting.kind
   }
-  return readVariables(environment, shape) as Given<R>
+  return configure(environment, shape, (given, part) => build(given as Given<R>, part as Part<Given<R>>))
 }
 
 export function listSettings(): (Setting & { name: string })[] {

@@ -20,7 +20,7 @@ export type ListenOptions = {
   /** `upgrade` listeners take connections over. */
   upgrades?: boolean
   /** Names and values of the response to a request that a drain gives up. */
-  lateHeaders?: readonly string[]
+  lateHeaders?: (response: ServerResponse) => readonly string[]
   /** A drain sends `drainingHeader`, and accepts connections a moment longer. */
   announceDrain?: boolean
 }
@@ -138,11 +138,11 @@ const tooLate = JSON.stringify({
   code: 'gateway_timeout',
 })
 
-async function endAll({ open, unsent }: Connections, lateHeaders: readonly string[] = []): Promise<void> {
+async function endAll({ open, unsent }: Connections, lateHeaders: ListenOptions['lateHeaders']): Promise<void> {
   const type = ['Content-Type', 'application/json; charset=utf-8', 'Content-Length', String(tooLate.length)]
   for (const response of unsent()) {
     if (response.headersSent) continue
-    response.writeHead(504, [...type, 'Retry-After', '5', ...lateHeaders]).end(tooLate)
+    response.writeHead(504, [...type, 'Retry-After', '5', ...(lateHeaders?.(response) ?? [])]).end(tooLate)
   }
   await pause(drainFlushMs)
   for (const socket of open) socket.destroy()

@@ -49,7 +49,8 @@ export async function openResources<O extends ResourceOptions>(
     opening.adopt(resources.orm, (orm) => orm.close())
   }
   if (nats) {
-    const bus = opening.use(await connecting('NATS_URL', connectNats({ ...nats, name, log })))
+    const createsStreams = name === 'identity'
+    const bus = opening.use(await connecting('NATS_URL', connectNats({ ...nats, name, log, createsStreams })))
     resources.bus = tracing ? traceBus(bus, tracing) : bus
   }
   if (redis) {

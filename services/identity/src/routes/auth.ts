@@ -43,7 +43,9 @@ export function authRoutes(deps: Deps): Router<AppState> {
   })
   answer(router, endpoints.readRegistration, ({ receipt }) => readRegistration(deps, receipt))
   answer(router, endpoints.checkUsername, ({ username }) => checkUsername(deps, username))
-  answer(router, endpoints.proofChallenge, () => offerChallenge(deps))
+  answer(router, endpoints.proofChallenge, ({ registration }, ctx) =>
+    offerChallenge(deps, { isLocal: registration === 'local', address: callerOf(ctx).address }),
+  )
   answer(router, endpoints.login, (input, ctx) => replyTo(logIn(deps, sent(input, ctx))))
   answer(router, endpoints.passkeyOptions, () => offerPasskeyLogin(deps))
   answer(router, endpoints.logInByPasskey, (input, ctx) => replyTo(logInByPasskey(deps, sent(input, ctx))))

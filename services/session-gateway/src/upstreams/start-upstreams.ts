@@ -60,6 +60,18 @@ function openConnections(deps: ConnectionDeps, plain: PlainSubjects) {
   const subscriptions = new Map<LiveUpstream, Subscription>()
   let consumers: { for: readonly Upstream[]; kept: Subscription } | undefined
   let consumerNames: readonly string[] = []
+  /** By stream, then by consumer. */
+  const pendingIn = new Map<string, ReadonlyMap<string, number>>()
+  deps.metrics.rowsGauge(
+    'gatehouse_upstream_events_pending',
+    'Events that an upstream has not acknowledged, as of the last minute',
+    ['upstream', 'event'],
+    async () =>
+      upstreams.all.flatMap(consumersOf).flatMap(({ name, upstream, event }) => {
+        const value = [...pendingIn.values()].find((pending) => pending.has(name))?.get(name)
+        return value === undefined ? [] : [{ labels: { upstream, event: event.name }, value }]
+      }),
+  )
 
   async function keepConsumers(): Promise<void> {
     const { definitions } = upstreams
@@ -71,7 +83,10 @@ function openConnections(deps: ConnectionDeps, plain: PlainSubjects) {
     const unwanted = consumerNames.filter((name) => !names.includes(name))
     if (unwanted.length > 0) await plain.deleteConsumers(unwanted)
     consumerNames = names
-    const kept = await plain.keepConsumers({ prefix: 'upstream_', wanted, ackWaitMs: timings.upstreamAckWaitMs })
+    pendingIn.clear()
+    const onPending = (stream: string, pending: ReadonlyMap<string, number>) => void pendingIn.set(stream, pending)
+    const { upstreamAckWaitMs: ackWaitMs, upstreamRenewMs: renewMs } = timings
+    const kept = await plain.keepConsumers({ prefix: 'upstream_', wanted, ackWaitMs, renewMs, onPending })
     consumers = { for: definitions, kept }
   }
 
@@ -98,7 +113,7 @@ function openConnections(deps: ConnectionDeps, plain: PlainSubjects) {
 }
 
 /** A server before 2.10 filters by one subject only. docs/decisions/upstreams.md. */
-function consumersOf({ subjects, definition }: LiveUpstream): { name: string; event: EventDefinition }[] {
+function consumersOf({ name: upstream, subjects, definition }: LiveUpstream) {
   const named = upstreamEvents.filter(({ name }) => definition.events.includes(name))
-  return named.map((event) => ({ name: `${subjects.consumer}_${event.name}`, event }))
+  return named.map((event: EventDefinition) => ({ name: `${subjects.consumer}_${event.name}`, upstream, event }))
 }

@@ -17,34 +17,39 @@ type NotConfirmed = { verdict: 'refused' | 'second_factor' | 'no_answer' }
 /** `homeUserId`: that of the account, which it may not hold yet. */
 type HomeAnswer = NotConfirmed | { verdict: 'confirmed'; homeUserId: string }
 
-/** `username`: what `findNameAtHome` gave. */
-type Asked = { account: User; username: string; password: string; requestId: string | undefined }
+/** `username`: what `findNameAtHome` gave. `endsAt`: of all questions about this login, from `homeCheckEnds`. */
+type Asked = { account: User; username: string; password: string; requestId: string | undefined; endsAt: number }
+
+/** Spec: Login 5. */
+export const homeCheckEnds = ({ clock }: Pick<Deps, 'clock'>): number => clock.now() + policy.homeCheckTimeoutMs
 
 /**
- * Whether the password is that of the account's user at home. Both questions share the ten seconds. Throws `Unavailable`.
+ * Whether the password is that of the account's user at home. All questions share the ten seconds. Throws `Unavailable`.
  * docs/decisions/accounts-and-their-home.md.
  */
 export async function askHome(deps: AskDeps, asked: Asked): Promise<HomeAnswer> {
-  const { account, username, password, requestId } = asked
+  const { account, username, password, requestId, endsAt } = asked
   const homeInstance = account.homeInstance ?? ''
   const { outbound, log, config, clock } = deps
-  const endsAt = clock.now() + policy.homeCheckTimeoutMs
+  const left = () => Math.min(endsAt - clock.now(), policy.homeCheckTimeoutMs)
+  const timeoutMs = left()
+  if (timeoutMs <= 0) return { verdict: 'no_answer' }
   try {
     const answer = await outbound.request({
       method: 'POST',
       url: `${homeScheme(config, homeInstance)}://${homeInstance}/api/auth/login`,
       headers: { 'content-type': 'application/json', ...(requestId && { [requestIdHeader]: requestId }) },
       body: JSON.stringify({ username, password }),
-      timeoutMs: policy.homeCheckTimeoutMs,
+      timeoutMs,
     })
     // Its code is not asked for here: with it, this instance could log in there. docs/decisions/two-factor.md.
     if (answer.status === 401 && read(secondFactorRequired, answer)) return { verdict: 'second_factor' }
     if (answer.status === 401 || answer.status === 403) return { verdict: 'refused' }
-    const left = Math.min(endsAt - clock.now(), policy.homeCheckTimeoutMs)
+    const rest = left()
     // Any web server may answer 200.
     const signedIn = answer.status === 200 ? read(credentials, answer) : undefined
-    if (!signedIn || left <= 0) return { verdict: 'no_answer' }
-    const unrecognized = await judgeInstance(deps, { account, host: homeInstance, requestId, timeoutMs: left })
+    if (!signedIn || rest <= 0) return { verdict: 'no_answer' }
+    const unrecognized = await judgeInstance(deps, { account, host: homeInstance, requestId, timeoutMs: rest })
     if (unrecognized) return unrecognized
     const homeUserId = await judgeHomeUserId(deps, { account, answered: signedIn.user.id, requestId })
     return homeUserId === null ? { verdict: 'refused' } : { verdict: 'confirmed', homeUserId }

@@ -7,7 +7,7 @@ import type { Deps, OperationContext } from '../../deps.ts'
 import { changeUser, recordProfileChange, refuseViolation } from '../change-account.ts'
 import { pickAvatarColor } from '../registration/insert-account.ts'
 import { checkFederatedRegistrationOpen, findNameAtHome, upgradeStub } from '../registration/register-federated.ts'
-import { askHome, type AskDeps } from './ask-home.ts'
+import { askHome, homeCheckEnds, type AskDeps } from './ask-home.ts'
 
 export type RefreshDeps = AskDeps & Pick<Deps, 'hasher'>
 
@@ -22,11 +22,12 @@ export async function refreshPasswordFromHome(deps: RefreshDeps, user: User, att
   const { password, address, requestId } = attempt
   // bcrypt ignores what exceeds its limit.
   if (!fitsHash(password)) throw refuse.invalid_credentials()
+  const endsAt = homeCheckEnds(deps)
   const claim = { account: user, claimedName: user.username, requestId }
   const { outcome, name: username } = await findNameAtHome(deps, claim)
   // Another account may have the name.
   if (outcome === 'not_found' || outcome === 'unreachable') throw refuse.invalid_credentials()
-  const answer = await askHome(deps, { account: user, username, password, requestId })
+  const answer = await askHome(deps, { account: user, username, password, requestId, endsAt })
   if (answer.verdict === 'second_factor') throw refuse.home_second_factor()
   if (answer.verdict !== 'confirmed') throw refuse.invalid_credentials()
   if (user.isStub()) await checkFederatedRegistrationOpen(deps)

@@ -1,10 +1,12 @@
 import { proofPayload, type ProofChallenge } from '@gatehouse/contracts'
 import { read, transaction } from '@gatehouse/database'
 import { refuse } from '@gatehouse/runtime'
+import { clientNetwork } from '@gatehouse/service-kit'
 import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { policy } from '../../policy.ts'
-import { loadSettings } from '../../queries/load-settings.ts'
+import { isRegistrationOpen, loadSettings } from '../../queries/load-settings.ts'
+import { refuseBlocked } from '../approval/waiting.ts'
 import { useOnce } from '../use-once.ts'
 
 type ProofDeps = Pick<Deps, 'orm' | 'clock' | 'random' | 'proofKeys'>
@@ -33,9 +35,18 @@ async function countRegistrations({ orm, clock }: ProofDeps): Promise<number> {
   return row?.used ?? 0
 }
 
-/** The solution is drawn, so that the work has a bound. Throws not_found. Contract: 3, Proof of work. */
-export async function offerChallenge(deps: ProofDeps): Promise<ProofChallenge> {
-  if ((await loadSettings(deps.orm.em)).proofOfWork === 'off') throw refuse.not_found()
+type Asking = { isLocal: boolean; address: string }
+type OfferDeps = ProofDeps & Pick<Deps, 'config' | 'databaseTime'>
+
+/**
+ * The solution is drawn, so that the work has a bound. Nobody works for a local registration that is blocked. Throws not_found,
+ * registration_blocked. Contract: 3, Approval, Proof of work.
+ */
+export async function offerChallenge(deps: OfferDeps, { isLocal, address }: Asking): Promise<ProofChallenge> {
+  const settings = await loadSettings(deps.orm.em)
+  if (settings.proofOfWork === 'off') throw refuse.not_found()
+  const isDecided = isLocal && settings.approvalRequired && isRegistrationOpen(settings, deps.config)
+  if (isDecided) await refuseBlocked(deps, deps.orm.em.fork(), clientNetwork(address))
   const counterMax = proofCounterMax(await countRegistrations(deps))
   const { createChallenge, deriveKey } = await loadLibrary()
   const challenge = await createChallenge({

@@ -19,7 +19,7 @@ import { policy } from '../../policy.ts'
 import { loadSettings } from '../../queries/load-settings.ts'
 import { findFederatedUser, type FederatedIdentity } from '../../queries/load-user.ts'
 import { recordAccountEvent, refuseViolation } from '../change-account.ts'
-import { answerAbout, askHome, type AskDeps } from '../credentials/ask-home.ts'
+import { answerAbout, askHome, homeCheckEnds, type AskDeps } from '../credentials/ask-home.ts'
 import { recordSignIn } from '../credentials/sign-ins.ts'
 import { federatedFault } from './check-username.ts'
 import { insertAccount, readRegistration, refuseTakenName } from './insert-account.ts'
@@ -125,9 +125,10 @@ type Claim = { username: string; password: string; requestId?: string | undefine
  */
 async function requireOwner(deps: AskDeps, stub: User, claim: Claim): Promise<Judged> {
   const { username: claimedName, password, requestId } = claim
+  const endsAt = homeCheckEnds(deps)
   const { outcome, name: username } = await findNameAtHome(deps, { account: stub, claimedName, requestId })
   if (outcome === 'not_found') throw refuse.username_taken()
-  const answer = await askHome(deps, { account: stub, username, password, requestId })
+  const answer = await askHome(deps, { account: stub, username, password, requestId, endsAt })
   const { verdict } = answer
   deps.log.info({ userId: stub.id, homeInstance: stub.homeInstance, verdict, requestId }, 'stub claimed')
   if (verdict === 'confirmed') return { stubId: stub.id, homeUserId: answer.homeUserId }

@@ -6,9 +6,17 @@ import { Link, useSearch } from 'wouter'
 import { UserName } from '../../components/avatar.tsx'
 import { formatError, MutationError, SubmitButton } from '../../components/error-message.tsx'
 import { Field, Form, PasswordField } from '../../components/field.tsx'
-import { t, translate, translateRefusal } from '../../language/language.ts'
+import { Notice } from '../../components/status.tsx'
+import { t, translate, translateRefusal, type Text } from '../../language/language.ts'
 import { ReasonField } from './reason-field.tsx'
 import { findRefusedField, type Registration } from './use-registration.ts'
+
+/** Contract: 2, check-invite. One that was revoked is `invalid` too. */
+export const inviteProblems: Record<'expired' | 'exhausted' | 'invalid', Text> = {
+  expired: 'This invite has expired. Ask for a new one.',
+  exhausted: 'This invite has already been used. Ask for a new one.',
+  invalid: 'This invite link isn’t valid. It may be incomplete or revoked. Ask for a new one.',
+}
 
 export function AccountStep({ children, ...registration }: Registration & { children?: ReactNode }) {
   const { account, editAccount, mutation, invite, usesInvite, setStep, availability, checkAvailability } = registration
@@ -28,6 +36,13 @@ export function AccountStep({ children, ...registration }: Registration & { chil
         <p className="muted">
           {t('Your invite:')} <UserName strong>{invite.check.name}</UserName>
         </p>
+      )}
+      {needsApproval && invite.check?.valid === false && (
+        <Notice tone="warning">
+          <p>
+            {t(inviteProblems[invite.check.reason])} {t('Or register without one: an admin then decides about it.')}
+          </p>
+        </Notice>
       )}
       <UsernameField
         value={account.username}

@@ -1,24 +1,16 @@
 import { routes } from '@gatehouse/client/routes'
-import { useEffect, useState } from 'react'
+import { useState } from 'react'
 import { Link } from 'wouter'
 import { UserName } from '../../components/avatar.tsx'
 import { Notice } from '../../components/status.tsx'
-import { useClient } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 import { Phrase } from '../../language/phrase.tsx'
-import { forgetReceipt, readReceipt } from '../../registration-receipt.ts'
+import { readReceipt } from '../../registration-receipt.ts'
 
-/** For who comes back to the login page. Goes with the first login of the account. Contract: 3, Approval. */
+/** For who comes back to the login page. Contract: 3, Approval. */
 export function ReceiptNotice() {
-  const { session } = useClient()
   const [receipt] = useState(readReceipt)
   const username = receipt?.username
-  useEffect(
-    () => () => {
-      if (username && session.getSnapshot().user?.username === username) forgetReceipt()
-    },
-    [session, username],
-  )
   if (!username) return null
   return (
     <div className="session-end">

@@ -4,8 +4,8 @@ import { Button } from '../../components/button.tsx'
 import { formatError, MutationError, QueryError, SubmitButton } from '../../components/error-message.tsx'
 import { Field, Form, useText } from '../../components/field.tsx'
 import { Notice, Skeleton, StatusDot } from '../../components/status.tsx'
-import { t, type Text } from '../../language/language.ts'
-import { AccountStep, LogInInstead } from './account-step.tsx'
+import { t } from '../../language/language.ts'
+import { AccountStep, inviteProblems, LogInInstead } from './account-step.tsx'
 import { AuthFrame } from './auth-frame.tsx'
 import { OtherWays } from './other-ways.tsx'
 import { ProofProgress } from './proof-progress.tsx'
@@ -69,17 +69,10 @@ function Register(registration: Registration) {
   )
 }
 
-/** Contract: 2, check-invite. One that was revoked is `invalid` too. */
-const problems: Record<'expired' | 'exhausted' | 'invalid', Text> = {
-  expired: 'This invite has expired. Ask for a new one.',
-  exhausted: 'This invite has already been used. Ask for a new one.',
-  invalid: 'This invite link isn’t valid. It may be incomplete or revoked. Ask for a new one.',
-}
-
 function InviteStep({ invite, children }: Pick<Registration, 'invite'> & { children: ReactNode }) {
   const text = useText(invite.token)
   const { check, entered } = invite
-  const refusal = check?.valid === false && text.value === entered ? t(problems[check.reason]) : null
+  const refusal = check?.valid === false && text.value === entered ? t(inviteProblems[check.reason]) : null
   return (
     <Form className="stack stack--tight" onSubmit={() => invite.enter(text.value)}>
       <Notice>
