@@ -147,9 +147,9 @@ async function fill(instance: Instance): Promise<string[]> {
        (2, 'https://chess.example', 'chess.example', 'none', 'revoked', now())`,
   )
   await instance.runSql(
-    `insert into applications (id, name, type, redirect_uris, post_logout_redirect_uris, skip_consent, access_tokens, created_at)
-     values (1, 'Punched cards wiki', 'confidential', '["https://wiki.engine.example/callback"]', '[]', false, 'opaque', now()),
-       (2, 'Card reader', 'public', '[]', '[]', false, 'opaque', now())`,
+    `insert into applications (id, name, type, secret_hash, redirect_uris, post_logout_redirect_uris, skip_consent, access_tokens, created_at)
+     values (1, 'Punched cards wiki', 'confidential', 'x', '["https://wiki.engine.example/callback"]', '[]', false, 'opaque', now()),
+       (2, 'Card reader', 'public', null, '[]', '[]', false, 'opaque', now())`,
   )
   await instance.runSql(
     `insert into application_consents (account_id, application_id, scopes, granted_at)
