@@ -31,7 +31,7 @@ describe('After the answer to a change no application has anything of the accoun
       code_challenge_method: 'S256',
     })
     const browser = openBrowser()
-    const asked = await browser.fetchOnce(url.href)
+    const asked = await browser.fetchOnce(`${url.origin}${url.pathname}`, { method: 'POST', body: url.searchParams })
     const page = await browser.fetchOnce(new URL(asked.headers.get('location') ?? '', instance.origin).href)
     const uid = (page.headers.get('location') ?? '').split('#')[1] ?? ''
     const decided = await browser.fetchOnce(`${instance.origin}/oauth2/interaction/${uid}/decision`, {

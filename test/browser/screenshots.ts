@@ -2,7 +2,7 @@
 // npm run screenshots -- firefox webkit: every page in the engines named, at the width of a laptop and of a phone.
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { answered } from '@gatehouse/test-kit'
+import { answered, eventually } from '@gatehouse/test-kit'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import sharp from 'sharp'
 import { startRunEnvironment } from '../../libs/test-kit/src/run-environment.ts'
@@ -43,7 +43,16 @@ const accountPaths = [
   ),
 ]
 
+/** What applications of `fill` ask the person, by the name of the picture. */
+const askedPlaces: Place[] = [
+  ...(['consent', 'login'] as const).map((prompt) => ({ name: `authorize-${prompt}`, path: authorizePath(prompt) })),
+  { name: 'device', path: '/device' },
+]
+
 const engineWidths = [1366, 390]
+
+/** `isSent`: with its form sent, as a person does. */
+type Place = { name: string; path: string; isSent?: true }
 
 type Look = { theme: 'light' | 'dark'; width: number; height: number; language: string }
 
@@ -84,6 +93,7 @@ const engines = {
 await using instance = await startInstance('chat', { smtpUrl: 'smtp://127.0.0.1:9' })
 await using browser = await launchChromium()
 const tokens = await fill(instance)
+askedPlaces.push({ name: 'device-consent', path: `/device?user_code=${await startDevice(instance)}`, isSent: true })
 const sockets = tokens.slice(1, 4).map((token) => goOnline(instance, token))
 await rm(folder, { recursive: true, force: true })
 await mkdir(folder, { recursive: true })
@@ -115,7 +125,9 @@ async function fill(instance: Instance): Promise<string[]> {
   ]) {
     await answered(postJson(instance, '/api/admin/invites', { name, maxUses, expiresAt: null }, tokens[0]))
   }
-  await instance.runSql("update instance_settings set instance_name = 'The Analytical Engine', member_invites = 5")
+  await instance.runSql(
+    "update instance_settings set instance_name = 'The Analytical Engine', member_invites = 5, openid_enabled = true",
+  )
   await instance.runSql("update invites set by_member = true where name = 'Choir'")
   await instance.runSql(
     `insert into emails (user_id, address, key, language, notices, confirmed_at)
@@ -135,8 +147,9 @@ async function fill(instance: Instance): Promise<string[]> {
        (2, 'https://chess.example', 'chess.example', 'none', 'revoked', now())`,
   )
   await instance.runSql(
-    `insert into applications (id, name, type, redirect_uris, post_logout_redirect_uris, skip_consent, access_tokens, created_at)
-     values (1, 'Punched cards wiki', 'confidential', '["https://wiki.engine.example/callback"]', '[]', false, 'opaque', now())`,
+    `insert into applications (id, name, type, secret_hash, redirect_uris, post_logout_redirect_uris, skip_consent, access_tokens, created_at)
+     values (1, 'Punched cards wiki', 'confidential', 'x', '["https://wiki.engine.example/callback"]', '[]', false, 'opaque', now()),
+       (2, 'Card reader', 'public', null, '[]', '[]', false, 'opaque', now())`,
   )
   await instance.runSql(
     `insert into application_consents (account_id, application_id, scopes, granted_at)
@@ -155,6 +168,25 @@ async function fill(instance: Instance): Promise<string[]> {
     }),
   )
   return tokens
+}
+
+/** Gives the code that a device shows. */
+async function startDevice(instance: Instance): Promise<string> {
+  const body = new URLSearchParams({ client_id: '2', scope: 'openid profile' })
+  const url = `http://127.0.0.1:${instance.port}/oauth2/device/auth`
+  const asked = await eventually('applications are on', async () => {
+    const response = await fetch(url, { method: 'POST', body })
+    return response.ok ? response : null
+  })
+  return ((await asked.json()) as { user_code: string }).user_code
+}
+
+function authorizePath(prompt: string): string {
+  const asked = {
+    ...{ response_type: 'code', client_id: '1', redirect_uri: 'https://wiki.engine.example/callback', prompt },
+    ...{ scope: 'openid profile', code_challenge_method: 'S256', code_challenge: 'x'.repeat(43) },
+  }
+  return `/oauth2/auth?${new URLSearchParams(asked).toString()}`
 }
 
 function goOnline(instance: Instance, token: string): WebSocket {
@@ -180,32 +212,35 @@ async function keepToken(page: Page): Promise<void> {
   await page.addInitScript((kept) => localStorage.setItem('service_token', kept), tokens[0] ?? '')
 }
 
-async function show(page: Page, path: string): Promise<void> {
+async function show(page: Page, path: string, isSent = false): Promise<void> {
   await page.goto('about:blank')
   await page.goto(instance.origin + path, { waitUntil: 'load' })
+  if (isSent) await page.locator('form [type=submit]').click()
+  if (isSent) await page.locator('.asked-scopes').waitFor()
   await page.locator('h1').first().waitFor({ state: 'attached' })
   await page.locator('.skeleton').first().waitFor({ state: 'detached' })
   await page.waitForLoadState('networkidle')
 }
 
-/** Where a picture of the page at `path` is. */
-function fileOf(path: string, look: string): string {
-  const place = path.replaceAll(/[^a-z]+/gi, '-').replaceAll(/^-|-$/g, '')
+/** Where the picture with this name is, or of the page at this path. */
+function fileOf(name: string, look: string): string {
+  const place = name.replaceAll(/[^a-z]+/gi, '-').replaceAll(/^-|-$/g, '')
   return `${place}.${look}.webp`
 }
 
 async function takeAll(browser: Browser, look: Look): Promise<void> {
   const context = await openContext(browser, look)
   const page = await context.newPage()
-  const take = async (path: string) => {
-    await show(page, path)
-    const file = fileOf(path, nameOf(look))
+  const take = async (path: string, { name = path, isSent = false } = {}) => {
+    await show(page, path, isSent)
+    const file = fileOf(name, nameOf(look))
     await savePicture(await page.screenshot({ fullPage: true }), join(folder, file))
     files.push(file)
   }
   for (const path of publicPaths) await take(path)
   await keepToken(page)
   for (const path of accountPaths) await take(path)
+  for (const place of askedPlaces) await take(place.path, place)
   await show(page, '/admin')
   for (const href of await page.evaluate(listSections)) await take(href)
   await context.close()
@@ -220,10 +255,12 @@ function listSections(): string[] {
 async function takeInEngine(engine: string, launch: () => Promise<WebDriver>): Promise<void> {
   await using driver = await launch()
   const page = openEnginePage(driver)
-  const take = async (path: string) => {
+  const take = async (path: string, { name = path, isSent = false } = {}) => {
     await page.goTo(instance.origin + path)
+    if (isSent) await page.click('Continue')
+    if (isSent) await page.see('A device wants to use your account.')
     for (const width of engineWidths) {
-      const file = fileOf(path, `${engine}.${width}`)
+      const file = fileOf(name, `${engine}.${width}`)
       await savePicture(await page.takePicture(width), join(folder, file))
       files.push(file)
     }
@@ -231,6 +268,7 @@ async function takeInEngine(engine: string, launch: () => Promise<WebDriver>): P
   for (const path of publicPaths) await take(path)
   await page.run((token) => localStorage.setItem('service_token', token), tokens[0] ?? '')
   for (const path of accountPaths) await take(path)
+  for (const place of askedPlaces) await take(place.path, place)
   await page.goTo(`${instance.origin}/admin`)
   await page.see('Audit log')
   for (const href of await page.run(listSections)) await take(href)

@@ -37,10 +37,10 @@ export async function startHarness() {
     headers.set(callerHeader, nobody())
     return await fetch(url.replace(origin, replicas[replica].url), { ...init, headers, redirect: 'manual' })
   }
-  const configure = async (application: TestApplication, replica: 0 | 1 = 0) => {
+  const configure = async (application: TestApplication, replica: 0 | 1 = 0, given?: oidc.ClientAuth) => {
     const customFetch: oidc.CustomFetch = (url, { method, headers, body }) =>
       reach(url, { method, headers, body: (body ?? null) as BodyInit | null }, replica)
-    const authentication = application.type === 'public' ? oidc.None() : oidc.ClientSecretBasic(secret)
+    const authentication = given ?? (application.type === 'public' ? oidc.None() : oidc.ClientSecretBasic(secret))
     const options = { [oidc.customFetch]: customFetch }
     return await oidc.discovery(new URL(origin), application.id, undefined, authentication, options)
   }
@@ -49,6 +49,12 @@ export async function startHarness() {
     ...{ orm, clock, replicas, reach, configure, lines: test.lines, resources, config },
     calls: createServiceClient({ name: 'openid', url: replicas[0].url, clock }),
     insertPerson: (overrides = {}) => insertUser({ orm }, overrides),
+    /** Gives the session of a login. `at` in seconds since the epoch. */
+    async insertLogin({ id, username }: TestCaller, at: number): Promise<TestCaller> {
+      const sql = `insert into sign_ins (user_id, signed_in_at, method, network) values (?, to_timestamp(?), 'password', 'x')`
+      await orm.em.fork().execute(sql, [id, at])
+      return { id, username, tokenIssuedAt: at }
+    },
     async insertApplication(overrides: Partial<Application> = {}): Promise<TestApplication> {
       const em = orm.em.fork()
       const id = await nextId(em)
@@ -74,9 +80,12 @@ export function openBrowser(harness: Harness) {
       .map(([name, { value }]) => `${name}=${value}`)
       .join('; ')
 
-  async function visit(url: string, replica: 0 | 1 = 0): Promise<Response> {
+  const visit = (url: string, replica: 0 | 1 = 0) => go(url, {}, replica)
+  /** A form that a page of an application posts. */
+  const post = (url: string, form: URLSearchParams) => go(url, { method: 'POST', body: form })
+  async function go(url: string, init: RequestInit, replica: 0 | 1 = 0): Promise<Response> {
     const headers = { cookie: cookieFor(new URL(url).pathname), accept: 'text/html' }
-    const response = await harness.reach(url, { headers }, replica)
+    const response = await harness.reach(url, { ...init, headers }, replica)
     for (const line of response.headers.getSetCookie()) {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
       const [, path = '/'] = /path=([^;]*)/i.exec(line) ?? []
@@ -86,8 +95,8 @@ export function openBrowser(harness: Harness) {
     return response
   }
   /** Of the page to which the request leads. */
-  async function ask(url: URL, replica: 0 | 1 = 0): Promise<string> {
-    const asked = await visit(url.href, replica)
+  const ask = async (url: URL, replica: 0 | 1 = 0) => arrive(await visit(url.href, replica), replica)
+  async function arrive(asked: Response, replica: 0 | 1 = 0): Promise<string> {
     const location = asked.headers.get('location') ?? ''
     if (!location.startsWith('/oauth2/interaction/'))
       throw new Error(`${asked.status} ${location} ${await asked.text()}`)
@@ -104,12 +113,13 @@ export function openBrowser(harness: Harness) {
       ...cookie(uid),
     })
   /** From the request to the address of the application with the answer. */
-  async function allow(url: URL, as: TestCaller, decision = 'allow'): Promise<URL> {
-    const decided = await decide(await ask(url), as, decision)
+  const allow = async (url: URL, as: TestCaller, decision = 'allow') => finish(await ask(url), as, decision)
+  async function finish(uid: string, as: TestCaller, decision = 'allow'): Promise<URL> {
+    const decided = await decide(uid, as, decision)
     const resumed = await visit(decided.body.url)
     return new URL(resumed.headers.get('location') ?? `${origin}/none?${resumed.status}`)
   }
-  return { jar, visit, ask, read, decide, allow }
+  return { jar, visit, post, ask, arrive, read, decide, allow, finish }
 }
 
 type Asked = { scope?: string; parameters?: Record<string, string>; redirect?: string }

@@ -15,7 +15,7 @@ import {
 
 const basic = (id: string, given = secret) => `Basic ${Buffer.from(`${id}:${given}`).toString('base64')}`
 
-/** The list of RFC 9700, by its sections; and what else hostile applications and people try. Contract: 3, Applications. */
+/** The list of RFC 9700, by its sections, but what basic-op.test.ts has; and what else hostile applications and people try. Contract: 3, Applications. */
 describe('RFC 9700', function () {
   this.timeout(60_000)
   let harness: Harness
@@ -50,7 +50,7 @@ describe('RFC 9700', function () {
 
   describe('2.1, 4.1: redirect URIs are compared exactly; nothing redirects elsewhere', () => {
     for (const uri of [
-      ...['https://evil.example/callback', 'https://wiki.example/callback/', 'https://wiki.example/callback?x=1'],
+      ...['https://wiki.example/callback/', 'https://wiki.example/callback?x=1'],
       ...['https://wiki.example/Callback', 'http://wiki.example/callback', 'https://wiki.example/callback#x'],
       ...[
         'https://wiki.example@evil.example/callback',
@@ -125,14 +125,6 @@ describe('RFC 9700', function () {
     }
   })
 
-  it('2.1.1, 4.5: a code works once; used again, all it gave is dead', async () => {
-    const { form, verifier } = await codeFor()
-    const first = await token({ ...form, code_verifier: verifier })
-    const again = await token({ ...form, code_verifier: verifier })
-    expect([first.status, again.body.error]).to.deep.equal([200, 'invalid_grant'])
-    expect(await oidc.tokenIntrospection(config, first.body.access_token!)).to.deep.equal({ active: false })
-  })
-
   it('4.4: mix-up: each answer says whose it is, also an error', async () => {
     const { back } = await codeFor()
     expect(back.searchParams.get('iss')).to.equal(origin)
@@ -183,19 +175,6 @@ describe('RFC 9700', function () {
     const { body } = await token(form)
     expect((await token({ ...form, scope: 'openid profile email' })).body.error).to.match(/invalid_(scope|grant)/)
     expect(body).to.have.property('refresh_token').that.is.not.equal(tokens.refresh_token)
-  })
-
-  it('prompt=none says nothing of who is there, before and after a log-in', async () => {
-    const browser = openBrowser(harness)
-    const person = await harness.insertPerson()
-    const silently = async () => {
-      const response = await browser.visit((await request(config, { parameters: { prompt: 'none' } })).url.href)
-      return response.headers.get('location')
-    }
-    expect(await silently()).to.match(/^https:\/\/wiki\.example\/callback\?error=login_required/)
-    await browser.allow((await request(config)).url, person)
-    expect(await silently()).to.match(/^https:\/\/wiki\.example\/callback\?error=login_required/)
-    expect([...browser.jar.keys()].filter((name) => name.startsWith('gatehouse_openid'))).to.deep.equal([])
   })
 
   it('an ID token of another person as a hint ends in no answer for this one', async () => {

@@ -27,7 +27,7 @@ export const protocolRoutes = {
   },
   signalsDiscovery: { methods: ['GET'], path: '/.well-known/ssf-configuration', limit: ofServers('ssfDiscovery') },
   keys: { methods: ['GET', 'OPTIONS'], path: '/oauth2/jwks', limit: ofServers('openidKeys') },
-  authorize: { methods: ['GET'], path: '/oauth2/auth', limit: offers('openidAuth'), readsCookies: true },
+  authorize: { methods: ['GET', 'POST'], path: '/oauth2/auth', limit: offers('openidAuth'), readsCookies: true },
   resume: { methods: ['GET'], path: '/oauth2/auth/:uid', limit: offers('openidResume'), readsCookies: true },
   interaction: {
     methods: ['GET'],
@@ -60,7 +60,12 @@ export const protocolRoutes = {
     path: '/oauth2/userinfo',
     limit: ofServers('openidUserinfo'),
   },
-  endSession: { methods: ['GET'], path: '/oauth2/end-session', limit: offers('openidEnd'), readsCookies: true },
+  endSession: {
+    methods: ['GET', 'POST'],
+    path: '/oauth2/end-session',
+    limit: offers('openidEnd'),
+    readsCookies: true,
+  },
   deviceAuthorization: {
     methods: ['POST', 'OPTIONS'],
     path: '/oauth2/device/auth',

@@ -8,7 +8,7 @@ import { insertGrant } from '../grants/allow.ts'
 import { authTimeOf } from '../grants/authentication.ts'
 import { policy } from '../policy.ts'
 import { findApplication } from '../provider/client.ts'
-import { askingApplication } from './interaction.ts'
+import { askingApplication, knownScopes } from './interaction.ts'
 
 type Waiting = { hash: string; applicationId: string; payload: { params?: { scope?: string } } }
 
@@ -22,7 +22,7 @@ async function findWaiting(deps: Deps, em: EntityManager, where: string, value: 
   const [row] = await read<Waiting>(em, waitingSql(where), [value, new Date(deps.clock.now())])
   const application = row && (await findApplication(em, row.applicationId))
   if (!row || !application) throw refuse.device_code_unknown()
-  return { row, application, scopes: (row.payload.params?.scope ?? '').split(' ').filter(Boolean) }
+  return { row, application, scopes: knownScopes(row.payload.params?.scope ?? '') }
 }
 
 /** As it is typed: in whatever case, with or without what separates its halves. */

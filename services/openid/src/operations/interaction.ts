@@ -1,4 +1,5 @@
 import { type ActingCaller, assertCallerCurrent } from '@gatehouse/authority'
+import { applicationScopes } from '@gatehouse/contracts'
 import { transaction } from '@gatehouse/database'
 import { ApplicationConsent, type Application } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
@@ -29,10 +30,13 @@ async function findInteraction(deps: Deps, http: Http, uid: string) {
   return { provider, interaction: found, application }
 }
 
-const scopesOf = ({ params }: ProviderInteraction) =>
-  String(params['scope'] ?? '')
-    .split(' ')
-    .filter(Boolean)
+const scopesOf = ({ params }: ProviderInteraction) => knownScopes(String(params['scope'] ?? ''))
+
+/** Others that are asked for are ignored. OpenID Connect Core, 3.1.2.1. */
+export function knownScopes(asked: string): string[] {
+  const words = new Set(asked.split(' '))
+  return applicationScopes.filter((scope) => words.has(scope))
+}
 
 /** Contract: 3, Applications. */
 export async function readInteraction(deps: Deps, http: Http, { uid, caller }: Asked) {

@@ -1,4 +1,5 @@
 import { hkdfSync } from 'node:crypto'
+import { applicationScopes } from '@gatehouse/contracts'
 import type * as library from 'oidc-provider'
 import type { ProviderClient, ProviderContext } from 'oidc-provider'
 import { isSecretOf } from '../applications/secrets.ts'
@@ -44,11 +45,14 @@ export function createConfiguration(deps: ConfigurationDeps, loaded: Library, ke
     findAccount: createFindAccount(deps),
     jwks: keys,
     // By default no key signs the cookies. Every replica makes the same one.
-    cookies: { keys: cookieKeys(deps.config), names: cookieNames },
+    cookies: { keys: cookieKeys(deps.config), names: cookieNames, long: { sameSite: 'none' } },
+    // Off by default. The standards demand it of the authorization and the end-session endpoint. The library allows it only with the
+    // cookie of its session for all sites; that cookie never leaves: providers.ts. OpenID Connect Core, 3.1.2.1; RP-Initiated Logout, 2.
+    enableHttpPostMethods: true,
     routes,
     // By default `code id_token` and `id_token` too, which hand tokens through the browser. RFC 9700, 2.1.2.
     responseTypes: ['code'],
-    scopes: ['openid', 'profile', 'offline_access'],
+    scopes: applicationScopes,
     claims: { ...claimsOfScopes, auth_time: null, iss: null },
     // By default only public applications need it. RFC 9700, 2.1.1.
     pkce: { required: () => true },
@@ -85,10 +89,14 @@ export function createConfiguration(deps: ConfigurationDeps, loaded: Library, ke
 
 /** A page that a person would see is the web app's. Others get the error as JSON. */
 function renderError(ctx: ProviderContext, out: { error: string }): void {
-  if (ctx.method !== 'GET' || ctx.accepts('json', 'html') !== 'html') return void (ctx.body = { error: out.error })
+  const isPage = ctx.method === 'GET' || pages.has(ctx.path)
+  if (!isPage || ctx.accepts('json', 'html') !== 'html') return void (ctx.body = { error: out.error })
   ctx.status = 303
   ctx.redirect(`/authorize#error=${encodeURIComponent(out.error)}`)
 }
+
+/** Those to which browsers post forms of applications. */
+const pages: ReadonlySet<string> = new Set([routes.authorization, routes.end_session])
 
 function clientBasedCORS(ctx: ProviderContext, origin: string, client: ProviderClient): boolean {
   if (origin === 'null' || (ctx.oidc.route !== 'userinfo' && client.clientAuthMethod !== 'none')) return false
