@@ -38,9 +38,7 @@ const { files, words } = selection
 console.log(describeSelection(selection))
 const programsOfOneTest = Object.keys(ownProgram) as (keyof typeof ownProgram)[]
 const ofOneTest = programsOfOneTest.filter((name) => files.includes(ownProgram[name]))
-const ofBrowsers = listBrowserPrograms(root, files)
-const browser = ofBrowsers.includes('chromium-headless-shell')
-await ensurePrograms(['nats-server', 'redis-server', 'python3', ...ofOneTest, ...ofBrowsers])
+await ensurePrograms(['nats-server', 'redis-server', 'python3', ...ofOneTest, ...listBrowserPrograms(root, files)])
 if (files.some((file) => file.startsWith('test/'))) await ensureWebBuilt()
 if (files.some((file) => /^(test|deploy|bench)\//.test(file))) await ensureProgramsBuilt()
 
@@ -52,7 +50,7 @@ if (isWhole && files.includes(lastFile)) forgetStatements()
 console.log('starting PostgreSQL, NATS and Redis for the tests')
 const processorTime = watchProcessorTime()
 {
-  await using servers = await startRunEnvironment({ browser })
+  await using servers = await startRunEnvironment()
   const env = { ...process.env, ...servers.variables }
   using grown = files.includes(lastFile) ? growDatabases(env) : undefined
   const others = files.filter((file) => file !== lastFile)
