@@ -24,32 +24,37 @@ export async function addAxe(context: BrowserContext): Promise<void> {
   })
 }
 
-/** The rules of axe that a page of a context with axe violates, each with its first place. */
-export function findViolations(page: Page): Promise<string[]> {
-  return page.evaluate(async () => {
+/** The rules of axe that a page of a context with axe violates, or what is `within` it, each with its first place. */
+export function findViolations(page: Page, within = 'html'): Promise<string[]> {
+  return page.evaluate(async (part) => {
     const { axe } = window as unknown as { axe: Axe }
-    const { violations } = await axe.run({ resultTypes: ['violations'] })
+    const { violations } = await axe.run(part, { resultTypes: ['violations'] })
     return violations.map(({ id, nodes }) => `${id} at ${nodes[0]?.target.join(' ')}`)
-  })
+  }, within)
 }
 
 type Axe = {
-  run(options: object): Promise<{ violations: Array<{ id: string; nodes: Array<{ target: string[] }> }> }>
+  run(
+    context: string,
+    options: object,
+  ): Promise<{ violations: Array<{ id: string; nodes: Array<{ target: string[] }> }> }>
 }
 
 type Options = {
   /** A page that repeats its controls, such as a list of endpoints. */
   namesRepeat?: boolean
+  /** What axe looks at: the page behind a dialog is inert, and judged without it. */
+  within?: string
 }
 
 /** What a person with a screen reader, weak eyes, a narrow screen or a password manager cannot use, in both looks. */
-export async function findFaults(page: Page, { namesRepeat = false }: Options = {}): Promise<string[]> {
+export async function findFaults(page: Page, { namesRepeat = false, within }: Options = {}): Promise<string[]> {
   const faults: string[] = []
   for (const { theme, width } of looks) {
     await page.setViewportSize({ width, height: 800 })
     await page.emulateMedia({ colorScheme: theme })
     const found = [
-      ...(await findViolations(page)),
+      ...(await findViolations(page, within)),
       ...(await findUnnamedInputs(page)),
       ...(namesRepeat ? [] : [...(await findUnclearNames(page)), ...(await findTextNodes(page))]),
       ...(await findOverflow(page)),

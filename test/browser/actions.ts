@@ -115,7 +115,7 @@ export async function logOut(page: Page): Promise<void> {
   await page.getByRole('button', { name: shown('Log out'), exact: true }).click()
 }
 
-/** The browser of the run has its files in another process. */
+/** Its whole content. */
 export async function readDownload(download: Download): Promise<Buffer> {
   return buffer(await download.createReadStream())
 }

@@ -38,9 +38,7 @@ const { files, words } = selection
 console.log(describeSelection(selection))
 const programsOfOneTest = Object.keys(ownProgram) as (keyof typeof ownProgram)[]
 const ofOneTest = programsOfOneTest.filter((name) => files.includes(ownProgram[name]))
-const ofBrowsers = listBrowserPrograms(root, files)
-const browser = ofBrowsers.includes('chromium-headless-shell')
-await ensurePrograms(['nats-server', 'redis-server', 'python3', ...ofOneTest, ...ofBrowsers])
+await ensurePrograms(['nats-server', 'redis-server', 'python3', ...ofOneTest, ...listBrowserPrograms(root, files)])
 if (files.some((file) => file.startsWith('test/'))) await ensureWebBuilt()
 if (files.some((file) => /^(test|deploy|bench)\//.test(file))) await ensureProgramsBuilt()
 
@@ -52,7 +50,7 @@ if (isWhole && files.includes(lastFile)) forgetStatements()
 console.log('starting PostgreSQL, NATS and Redis for the tests')
 const processorTime = watchProcessorTime()
 {
-  await using servers = await startRunEnvironment({ browser })
+  await using servers = await startRunEnvironment()
   const env = { ...process.env, ...servers.variables }
   using grown = files.includes(lastFile) ? growDatabases(env) : undefined
   const others = files.filter((file) => file !== lastFile)
@@ -90,7 +88,9 @@ async function runAll(queue: string[], env: NodeJS.ProcessEnv): Promise<void> {
   const processes = queue.every(isSystemTest) ? systemProcesses : parallelProcesses
   const options = { env, reporter, words, signal: stopping.signal, onReport }
   const length = Math.min(processes, queue.length)
-  await Promise.all(Array.from({ length }, () => runTestFiles(queue, options)))
+  // Those of whole systems and browsers are long and compute, the short ones mostly wait: each fills the other's pauses.
+  const start = (index: number) => runTestFiles(queue, { ...options, takesLast: index >= parallelProcesses / 2 })
+  await Promise.all(Array.from({ length }, (_, index) => start(index)))
 }
 
 /** While the others run. Where it fails, `lastFile` does it again and says why. */

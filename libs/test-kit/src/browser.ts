@@ -1,5 +1,5 @@
 import { requireProgram } from '@gatehouse/local-servers'
-import { chromium, type Browser } from 'playwright-core'
+import { chromium, type Browser, type BrowserContext } from 'playwright-core'
 
 const flags = [
   '--headless',
@@ -16,22 +16,43 @@ const flags = [
 ]
 
 /** Chromium is that of CHROMIUM_BIN, else the first on the search path. Throws with the remedy when there is none. */
-const options = () => ({ executablePath: requireProgram('chromium-headless-shell'), args: flags })
+const start = () => chromium.launch({ executablePath: requireProgram('chromium-headless-shell'), args: flags })
 
-/** Starts a headless Chromium at a WebSocket address, which `launchChromium` of other processes takes. Dispose ends it. */
-export async function startBrowserServer(): Promise<AsyncDisposable & { url: string }> {
-  // The run ends it on a signal, after the files that use it.
-  const signals = { handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false }
-  const server = await chromium.launchServer({ ...options(), ...signals, host: '127.0.0.1' })
-  return { url: server.wsEndpoint(), [Symbol.asyncDispose]: () => server.close() }
-}
+let ofProcess: Browser | undefined
 
 /**
- * The headless Chromium of the run, which GATEHOUSE_TEST_BROWSER_URL names; without one, or when it has ended, one of its
- * own. `close()` it (or `await using`) when done: that ends what was opened by this call.
+ * A headless Chromium, with separate contexts. The files of a test process share one, which ends with the run; it is
+ * started again when it has ended. `close()` it (or `await using`) when done: that ends what was opened by this call.
  */
 export async function launchChromium(): Promise<Browser> {
-  const url = process.env.GATEHOUSE_TEST_BROWSER_URL
-  const ofRun = url ? await chromium.connect(url).catch(() => null) : null
-  return ofRun ?? (await chromium.launch(options()))
+  // Nobody tells another process that its last test has run.
+  if (!process.connected) return await start()
+  if (!ofProcess?.isConnected()) {
+    const started = (ofProcess = await start())
+    process.once('disconnect', () => void started.close())
+  }
+  return partOf(ofProcess)
+}
+
+/** Knows only the contexts that were opened by itself. */
+function partOf(browser: Browser): Browser {
+  const own = new Set<BrowserContext>()
+  const newContext: Browser['newContext'] = async (options) => {
+    const context = await browser.newContext(options)
+    own.add(context)
+    context.once('close', () => own.delete(context))
+    return context
+  }
+  const close = async () => {
+    await Promise.all([...own].map((context) => context.close()))
+  }
+  const changed = { newContext, close, contexts: () => [...own], [Symbol.asyncDispose]: close }
+  return new Proxy(browser, {
+    get(target, name, part) {
+      if (name in changed) return changed[name as keyof typeof changed]
+      const value: unknown = Reflect.get(target, name)
+      // `newPage` opens a context of its own.
+      return typeof value === 'function' ? (value.bind(name === 'newPage' ? part : target) as unknown) : value
+    },
+  })
 }

@@ -6,12 +6,10 @@ import { testPostgresSettings } from './run-servers.ts'
 import { dropTemplates } from './test-database.ts'
 
 /**
- * Starts the servers that all test files of a run share, but for those the environment names; a Chromium where `browser`
- * asks for it. `variables` tells the files' processes where they are. Dispose ends them and leaves nothing behind.
+ * Starts the servers that all test files of a run share, but for those the environment names. `variables` tells the files'
+ * processes where they are. Dispose ends them and leaves nothing behind.
  */
-export async function startRunEnvironment({ browser = false } = {}): Promise<
-  AsyncDisposable & { variables: Record<string, string> }
-> {
+export async function startRunEnvironment(): Promise<AsyncDisposable & { variables: Record<string, string> }> {
   await using opening = new AsyncDisposableStack()
   const runId = randomBytes(4).toString('hex')
   const variables: Record<string, string> = { GATEHOUSE_TEST_RUN: runId }
@@ -28,7 +26,6 @@ export async function startRunEnvironment({ browser = false } = {}): Promise<
     GATEHOUSE_TEST_POSTGRES_URL: () => startEphemeralPostgres({ settings: testPostgresSettings }),
     GATEHOUSE_TEST_NATS_URL: () => startNats(),
     GATEHOUSE_TEST_REDIS_URL: () => startRedis(),
-    ...(browser && { GATEHOUSE_TEST_BROWSER_URL: startBrowser }),
   }
   await Promise.all(
     Object.entries(starts).map(async ([name, start]) => {
@@ -40,10 +37,4 @@ export async function startRunEnvironment({ browser = false } = {}): Promise<
   if (givenPostgres) opening.defer(() => dropTemplates(givenPostgres, runId))
   const open = opening.move()
   return { variables, [Symbol.asyncDispose]: () => open.disposeAsync() }
-}
-
-/** Loads the browser's driver only where a run needs it. */
-async function startBrowser() {
-  const { startBrowserServer } = await import('./browser.ts')
-  return startBrowserServer()
 }

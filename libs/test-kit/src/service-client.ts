@@ -1,6 +1,7 @@
 import { callerHeader } from '@gatehouse/auth'
 import type { ServiceName } from '@gatehouse/contracts'
 import type { Clock } from '@gatehouse/runtime'
+import { eventually } from './eventually.ts'
 import { signTestCaller } from './test-callers.ts'
 
 /** Whom the gateway would name as the caller; `isAdmin` is false and the token one of this second unless told. */
@@ -76,4 +77,19 @@ export async function answered<R extends { status: number; body?: unknown }>(
   if (statuses.length > 0 ? statuses.includes(status) : status >= 200 && status < 300) return response
   const body = response instanceof Response ? await response.text() : JSON.stringify(response.body)
   throw new Error(`the request of a test was answered with ${status}: ${body}`)
+}
+
+/** Just below the limit of a test. */
+const availableWithinMs = 50_000
+
+/**
+ * Asks again while it is answered 503, as a client does. On a busy machine those at the end of the line for a lock are sent
+ * away (docs/decisions/bounded-waits.md): a race of many counts what they are told afterwards.
+ */
+export async function untilAvailable<A extends { status: number }>(ask: () => Promise<A>): Promise<A> {
+  const askOnce = async () => {
+    const answer = await ask()
+    return answer.status === 503 ? null : answer
+  }
+  return await eventually('an answer other than 503', askOnce, availableWithinMs)
 }

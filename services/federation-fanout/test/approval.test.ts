@@ -1,4 +1,4 @@
-import { answered } from '@gatehouse/test-kit'
+import { answered, untilAvailable } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { buildPeer, fakeInstanceId, secretOfPeer, sendJson, startFakePeer, type FakePeer } from './fake-peer.ts'
 import { startTestInstance, type TestInstance } from './harness.ts'
@@ -242,7 +242,7 @@ describe('peering that an admin has to approve', () => {
     await offer()
     const [{ id }] = (await requests()) as [RequestBody]
 
-    const verdicts = Array.from({ length: 8 }, (_, index) => decide(id, index % 2 ? 'deny' : 'approve'))
+    const verdicts = Array.from({ length: 8 }, (_, n) => untilAvailable(() => decide(id, n % 2 ? 'deny' : 'approve')))
     const answers = (await Promise.all(verdicts)).map(({ status }) => status)
 
     expect(answers.filter((status) => status === 200)).to.have.length(1)

@@ -15,7 +15,7 @@ import {
 import { startTestInstance, type TestInstance } from './harness.ts'
 import { Peer } from '@gatehouse/domain'
 import { OutboundFailure } from '@gatehouse/outbound'
-import { answered } from '@gatehouse/test-kit'
+import { answered, untilAvailable } from '@gatehouse/test-kit'
 
 type PeerBody = { id: string; status: string; origin: string }
 
@@ -466,7 +466,7 @@ describe('being offered a peering', () => {
   })
 
   it('keeps one of many offers that come at a time', async () => {
-    const answers = await Promise.all(Array.from({ length: 16 }, () => offer()))
+    const answers = await Promise.all(Array.from({ length: 16 }, () => untilAvailable(() => offer())))
 
     expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([202]))
     expect(await stored()).to.have.length(1)

@@ -1,6 +1,6 @@
 import { registrationChanged, userCreated } from '@gatehouse/contracts'
 import { InviteRedemption, SignIn, User } from '@gatehouse/domain'
-import { answered } from '@gatehouse/test-kit'
+import { answered, untilAvailable } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { startRegistrationSweep } from '../src/retention.ts'
 import { buildInvite, buildUser, collectEvents } from './builders.ts'
@@ -322,7 +322,7 @@ describe('Approval of registrations', () => {
     await using empty = await startTestIdentity()
     await setApproval(empty, { approvalRequired: true, askReason: true })
 
-    const answers = await Promise.all(Array.from({ length: 16 }, () => register(empty)))
+    const answers = await Promise.all(Array.from({ length: 16 }, () => untilAvailable(() => register(empty))))
 
     expect(answers.map(({ status }) => status).toSorted()).to.deep.equal([201, ...Array<number>(15).fill(202)])
     expect(await empty.deps.orm.em.fork().count(User, { isAdmin: true })).to.equal(1)

@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import { passwordChanged } from '@gatehouse/contracts'
 import { createTokenKey, verifyToken } from '@gatehouse/auth'
 import { accountStateOf, type User } from '@gatehouse/domain'
+import { untilAvailable } from '@gatehouse/test-kit'
 import { buildUser, cacheState, collectEvents, readUser } from './builders.ts'
 import { startTestIdentity, type TestResponse, type TestIdentity } from './harness.ts'
 import { barrier, testPassword } from './quick-hasher.ts'
@@ -101,7 +102,7 @@ describe('change-password', () => {
     identity.hasher.beforeWork = barrier(16)
 
     const answers = await Promise.all(
-      wanted.map((password) => change(user, { newPassword: password, currentPassword: testPassword })),
+      wanted.map((newPassword) => untilAvailable(() => change(user, { newPassword, currentPassword: testPassword }))),
     )
 
     const winners = answers.flatMap(({ status }, index) => (status === 200 ? [wanted[index]!] : []))

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { userCreated } from '@gatehouse/contracts'
 import type { User } from '@gatehouse/domain'
 import { OutboundFailure } from '@gatehouse/outbound'
+import { untilAvailable } from '@gatehouse/test-kit'
 import { buildStub, buildUser, collectEvents, readUser } from './builders.ts'
 import { fakeHome } from './fake-home.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
@@ -30,7 +31,8 @@ describe('A stub', () => {
     return [status, answer['code'] ?? (answer['user'] as { id: string }).id]
   }
   const logIn = async (password: string, username = stub.username) => {
-    const { status, body } = await identity.call('POST', '/api/auth/login', { body: { username, password } })
+    const given = { body: { username, password } }
+    const { status, body } = await untilAvailable(() => identity.call('POST', '/api/auth/login', given))
     return [status, body['code'] ?? (body['user'] as { id: string }).id]
   }
   const askedNames = () => home.logins().map(({ username }) => username)

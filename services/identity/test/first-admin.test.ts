@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { User } from '@gatehouse/domain'
-import { countLockWaits, eventually } from '@gatehouse/test-kit'
+import { countLockWaits, eventually, untilAvailable } from '@gatehouse/test-kit'
 import { buildStub, readUser } from './builders.ts'
 import { startTestIdentity } from './harness.ts'
 import { testPassword } from './quick-hasher.ts'
@@ -18,7 +18,7 @@ describe('The first admin', () => {
       Array.from({ length: 16 }, (_, index) => {
         const replica = index % 2 === 0 ? one : other
         const body = { username: `racer_${index}`, password: testPassword }
-        return replica.call('POST', '/api/auth/register', { body })
+        return untilAvailable(() => replica.call('POST', '/api/auth/register', { body }))
       }),
     )
 

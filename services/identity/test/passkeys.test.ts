@@ -1,7 +1,7 @@
 import { passkeyAdded, passkeyRemoved } from '@gatehouse/contracts'
 import { read } from '@gatehouse/database'
 import { AuditEntry, Passkey, type User } from '@gatehouse/domain'
-import { answered } from '@gatehouse/test-kit'
+import { answered, untilAvailable } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { buildUser, collectEvents, readUser } from './builders.ts'
 import { startTestIdentity, type TestIdentity, type TestResponse } from './harness.ts'
@@ -91,7 +91,9 @@ describe('Passkeys', () => {
       const answers = await Promise.all(
         Array.from({ length: 12 }, async () => createAuthenticator().create(await begun())),
       )
-      const statuses = await Promise.all(answers.map(async (response) => refused(await add(response))))
+      const statuses = await Promise.all(
+        answers.map(async (response) => refused(await untilAvailable(() => add(response)))),
+      )
 
       expect(statuses.filter(([status]) => status === 201)).to.have.length(10)
       expect(statuses.filter(([status]) => status !== 201)).to.deep.equal(Array(2).fill([409, 'too_many_passkeys']))
@@ -118,7 +120,9 @@ describe('Passkeys', () => {
       expect([await list(), await countChallenges()]).to.deep.equal([[], before])
 
       const response = key.create(await begun())
-      const racers = await Promise.all(Array.from({ length: 16 }, async () => refused(await add(response))))
+      const racers = await Promise.all(
+        Array.from({ length: 16 }, async () => refused(await untilAvailable(() => add(response)))),
+      )
       expect(racers.filter(([status]) => status === 201)).to.have.length(1)
       expect(racers.filter(([, code]) => code === 'passkey_challenge_invalid')).to.have.length(15)
       expect(await countChallenges()).to.equal(1)
@@ -204,7 +208,7 @@ describe('Passkeys', () => {
       const response = key.get(await offered(second))
 
       const racers = Array.from({ length: 16 }, async (_, index) =>
-        refused(await logIn(response, index % 2 ? second : identity)),
+        refused(await untilAvailable(() => logIn(response, index % 2 ? second : identity))),
       )
       const outcomes = await Promise.all(racers)
 

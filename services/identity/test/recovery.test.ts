@@ -2,7 +2,7 @@ import { createTokenKey, verifyToken } from '@gatehouse/auth'
 import { judgeToken } from '@gatehouse/authority'
 import { passwordReset } from '@gatehouse/contracts'
 import { accountStateOf, type User } from '@gatehouse/domain'
-import { answered, appCode, countLockWaits, eventually } from '@gatehouse/test-kit'
+import { answered, appCode, countLockWaits, eventually, untilAvailable } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { createRecoveryLink } from '../src/operations/administration/reset-password.ts'
 import { buildStub, buildUser, cacheState, collectEvents, readUser } from './builders.ts'
@@ -225,7 +225,7 @@ describe('Recovery by a link', () => {
 
     const racers = await Promise.all(
       Array.from({ length: 16 }, (_, n) =>
-        recover(token, `the password of racer ${n}`).then((answer) => ({ n, answer })),
+        untilAvailable(() => recover(token, `the password of racer ${n}`)).then((answer) => ({ n, answer })),
       ),
     )
 

@@ -2,7 +2,7 @@ import { createTokenKey, verifyToken } from '@gatehouse/auth'
 import { judgeToken } from '@gatehouse/authority'
 import { userSuspended, userUnsuspended } from '@gatehouse/contracts'
 import { accountStateOf, type User } from '@gatehouse/domain'
-import { answered, countLockWaits, eventually } from '@gatehouse/test-kit'
+import { answered, countLockWaits, eventually, untilAvailable } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { buildInvite, buildStub, buildUser, cacheState, collectEvents, readUser, setGates } from './builders.ts'
 import { startTestIdentity, type TestIdentity, type TestResponse } from './harness.ts'
@@ -270,7 +270,7 @@ describe('Suspension', () => {
     it('leaves no live token, however sixteen logins and a suspension interleave', async () => {
       for (let round = 0; round < 8; round += 1) {
         const user = await buildUser(identity)
-        const logins = Array.from({ length: 16 }, () => logIn(user))
+        const logins = Array.from({ length: 16 }, () => untilAvailable(() => logIn(user)))
         await answered(suspend(user))
         const state = await identity.deps.accountStateCache.find(user.id)
         const now = state ?? accountStateOf(await readUser(identity, user.id))
@@ -283,7 +283,9 @@ describe('Suspension', () => {
 
     it('happens once for sixteen admins at a time', async () => {
       const user = await buildUser(identity)
-      const answers = await Promise.all(Array.from({ length: 16 }, () => suspend(user, { reason: 'spam' })))
+      const answers = await Promise.all(
+        Array.from({ length: 16 }, () => untilAvailable(() => suspend(user, { reason: 'spam' }))),
+      )
 
       expect(answers.map(({ status }) => status)).to.deep.equal(Array.from({ length: 16 }, () => 200))
       expect(await auditOf(user)).to.have.length(1)

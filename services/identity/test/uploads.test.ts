@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import sharp from 'sharp'
 import type { User } from '@gatehouse/domain'
+import { Unavailable, type Refusal } from '@gatehouse/runtime'
 import { createMetrics } from '@gatehouse/service-kit'
-import { eventually, answered, signTestCaller, startS3, type TestS3 } from '@gatehouse/test-kit'
+import { answered, eventually, signTestCaller, startS3, untilAvailable, type TestS3 } from '@gatehouse/test-kit'
 import { callerHeader } from '@gatehouse/auth'
 import { uploadImage } from '../src/operations/profile/upload-image.ts'
 import { policy } from '../src/policy.ts'
@@ -313,10 +314,13 @@ describe('uploads', () => {
           return size
         }
         const caller = { userId: user.id, tokenIssuedAt: Math.floor(identity.clock.now() / 1000) }
-        return await uploadImage({ ...identity.deps, images }, { caller, path: 'unread' }).then(
-          () => 'kept',
-          (error: { code: string }) => error.code,
-        )
+        const upload = () =>
+          uploadImage({ ...identity.deps, images }, { caller, path: 'unread' }).then(
+            () => ({ status: 201, code: 'kept' }),
+            (error: Unavailable | Refusal) =>
+              error instanceof Unavailable ? { status: 503, code: 'unavailable' } : error,
+          )
+        return (await untilAvailable(upload)).code
       }
 
       it('of one account are at most 10, also of 20 at once; the next is refused with 409 before it is read', async () => {

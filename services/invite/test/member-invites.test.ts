@@ -1,6 +1,13 @@
 import { inviteCreated, inviteRevoked, type InviteReply } from '@gatehouse/contracts'
 import { AuditEntry, InstanceSettings, Invite, User, nextId } from '@gatehouse/domain'
-import { countLockWaits, eventually, insertUser, type TestCaller, type UserOverrides } from '@gatehouse/test-kit'
+import {
+  countLockWaits,
+  eventually,
+  insertUser,
+  untilAvailable,
+  type TestCaller,
+  type UserOverrides,
+} from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { origin, startInviteHarness, type Answer, type InviteHarness } from './harness.ts'
 
@@ -78,7 +85,7 @@ describe('Invites of members', () => {
   it('are as many in thirty days as the setting says, for sixteen requests at once too, and a revoked one counts', async () => {
     const [ada, other] = [await member(), await member()]
 
-    const answers = await Promise.all(Array.from({ length: 16 }, () => create(ada)))
+    const answers = await Promise.all(Array.from({ length: 16 }, () => untilAvailable(() => create(ada))))
 
     const made = answers.filter(({ status }) => status === 201)
     expect(made).to.have.length(2)
