@@ -121,7 +121,7 @@ describe('GET /api/admin/users', () => {
 /** Contract: 5, Users. */
 describe('The search of accounts', () => {
   type Named = { id: string; username: string; displayName: string | null }
-  const letters = fc.constantFrom(...'aAbBüÜяЯ日🎉_%\\ .@1^$(*')
+  const letters = fc.constantFrom(...Array.from('aAbBüÜяЯ日🎉_%\\ .@1^$(*'))
   const text = (maxLength: number) => fc.array(letters, { maxLength }).map((chars) => chars.join(''))
   const displayName = fc.option(text(6), { nil: null })
   let identity: TestIdentity
@@ -167,11 +167,11 @@ describe('The search of accounts', () => {
     const lengths = new Set<number>()
     const asked = fc.oneof(
       text(4),
-      fc
-        .tuple(fc.constantFrom(...all), fc.nat(6), fc.nat(6))
-        .map(([{ username, displayName }, from, length]) =>
-          [...(displayName ?? username)].slice(from, from + length).join(''),
-        ),
+      fc.tuple(fc.constantFrom(...all), fc.nat(6), fc.nat(6)).map(([{ username, displayName }, from, length]) =>
+        Array.from(displayName ?? username)
+          .slice(from, from + length)
+          .join(''),
+      ),
     )
     await fc.assert(
       fc.asyncProperty(asked, async (given) => {
@@ -182,7 +182,7 @@ describe('The search of accounts', () => {
         expect(new Set(totals)).to.deep.equal(new Set([expected.length]))
         if (expected.length > 0 && expected.length < all.length) lengths.add([...q].length)
       }),
-      { numRuns: 100 },
+      { numRuns: 50 },
     )
     expect(lengths.size).to.be.above(3)
   })

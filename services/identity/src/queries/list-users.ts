@@ -1,4 +1,4 @@
-import type { listUsersQuery } from '@gatehouse/contracts'
+import { inOneLine, type listUsersQuery } from '@gatehouse/contracts'
 import { read } from '@gatehouse/database'
 import { User } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
@@ -18,7 +18,7 @@ type Row = Record<string, unknown> & { id: string }
 /** A page of the accounts, after `cursor` where it is given, and how many there are in all. Contract: 5; Design: invariant 13. */
 export async function listUsers(em: EntityManager, query: UsersQuery) {
   const filter = filterOf(query)
-  const text = query.q?.trim()
+  const text = inOneLine(query.q ?? '').trim()
   const { rows, ...counted } = text
     ? await findUsers(em, { query, filter, text })
     : { ...(await countUsers(em, filter)), rows: await readPage(em, query, filter) }
@@ -52,8 +52,10 @@ async function readMatching(em: EntityManager, query: UsersQuery, { sql, values 
   const statement = `with matching as materialized (${matching}), page as (select u.id from matching u ${page.sql})
     select total.total, u.* from (select count(*)::float8 as total from matching) total
     left join (page join users u on u.id = page.id) on true order by ${orderOf(query.sort)}`
-  const rows = await read<Row & { total: number }>(em, statement, [...values, ...page.values])
-  return { total: rows[0]!.total, rows: rows.filter(({ id }) => id !== null).map(({ total: _, ...row }) => row as Row) }
+  type Found = Record<string, unknown> & { total: number; id: string | null }
+  const found = await read<Found>(em, statement, [...values, ...page.values])
+  const rows = found.flatMap(({ total: _, id, ...row }) => (id === null ? [] : [{ ...row, id }]))
+  return { total: found[0]?.total ?? 0, rows }
 }
 
 async function readPage(em: EntityManager, query: UsersQuery, filter: Condition): Promise<Row[]> {
@@ -70,8 +72,7 @@ function pageOf({ page, pageSize, cursor, sort }: UsersQuery, filter: Condition)
 
 export async function countUsers(em: EntityManager, { sql, values }: Condition): Promise<Total> {
   const counting = `select count(*)::float8 as count from (select from users u where ${sql} limit ${exactTotal + 1}) matching`
-  const [counted] = await read<{ count: number }>(em, counting, values)
-  const total = counted!.count
+  const [{ count: total } = { count: 0 }] = await read<{ count: number }>(em, counting, values)
   if (total <= exactTotal) return { total }
   type Plan = { 'QUERY PLAN': { Plan: { 'Plan Rows': number } }[] }
   const [plan] = await read<Plan>(em, `explain (format json) select from users u where ${sql}`, values)
