@@ -33,7 +33,7 @@ export async function benchmark(run: Run): Promise<Line[]> {
       const times = await measurePair(large, small, { name, rounds: run.rounds(10) })
       const line = { what: `${name} at ${size}`, format: milliseconds }
       const peer = { name: `at ${count(few)}`, values: times.small }
-      const atMost = limits[name]
+      const atMost = limits[name.replace(/:.*/, '')]
       lines.push(ratioLine({ ...line, ours: times.large, peer, bound: atMost === undefined ? { atMost: 1.3 } : null }))
       if (atMost !== undefined) lines.push(absoluteLine({ ...line, values: times.large, peer: '', bound: { atMost } }))
     }

@@ -1,5 +1,5 @@
 // `npm run migrate`: applies pending migrations to the database of a distributed instance. Concurrent runs are safe.
-import { connectDatabase, findsPartsOfNames, listServicesWithoutRole, migrateDatabase } from '@gatehouse/database'
+import { connectDatabase, listServicesWithoutRole, migrateDatabase } from '@gatehouse/database'
 import { createLog, readVariables, reportStartError, settings } from '@gatehouse/service-kit'
 
 const log = createLog({ level: 'info', service: 'migrate' })
@@ -11,8 +11,6 @@ try {
   opening.defer(() => orm.close())
   const applied = await migrateDatabase(orm)
   log.info({ applied }, applied.length === 0 ? 'the database is up to date' : 'migrations applied')
-  if (!(await findsPartsOfNames(orm.em.fork())))
-    log.warn({}, 'users are searched by the start of their names: this role may not create the extension pg_trgm')
   const services = await listServicesWithoutRole(orm.em.fork())
   if (services.length > 0)
     log.warn({ services }, 'services without a database role: see database_roles.sql in the secrets')

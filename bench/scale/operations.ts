@@ -89,7 +89,12 @@ function operationsOn(url: string, admin: BenchAccount, accounts: number): Place
     },
     "an admin's list": get('/api/admin/users?pageSize=50'),
     "an admin's page of another home": get('/api/admin/users?pageSize=50&homeInstance=h8.example'),
-    "an admin's search": get(`/api/admin/users?pageSize=50&q=user${middle}`),
+    ...Object.fromEntries(
+      Object.entries(searches(middle)).map(([kind, q]) => [
+        `an admin's search: ${kind}`,
+        get(`/api/admin/users?pageSize=50&q=${encodeURIComponent(q)}`),
+      ]),
+    ),
     'the audit log of one user': get(`/api/admin/audit?limit=50&subject=${middle}`),
     'the list of invites': get('/api/admin/invites?limit=50'),
     "a peer's sync page": async () => {
@@ -100,3 +105,20 @@ function operationsOn(url: string, admin: BenchAccount, accounts: number): Place
     },
   }
 }
+
+/** Of names like `user7`, `user8@h8.example`, and for each twentieth account a display name. */
+export const searches = (number: number): Readonly<Record<string, string>> => ({
+  'one character that begins all names': 'u',
+  'one character that begins none': 'x',
+  'two characters that begin a word of each twentieth': 'h8',
+  'what begins one name': `user${number}`,
+  'what begins all names': 'user',
+  'a part of one name': `ser${number}`,
+  'a part of each second name': '.example',
+  'a part of all names': 'ser',
+  'a part of no name': 'nobody',
+  wildcards: '%_\\',
+  'a display name': `name ${number - (number % 20)}`,
+  'capital letters': `USER${number}`,
+  'letters of no name': 'Straße Ωmega',
+})

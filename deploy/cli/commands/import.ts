@@ -7,6 +7,7 @@ import { startImageConverter, type ImageConverter } from '../../../services/iden
 import { cannotRead } from '../failure.ts'
 import { fillEmptyInstance } from '../fill-empty-instance.ts'
 import { createReport, formatReport, type ImportContext, type ImportReport } from '../import/context.ts'
+import { IdSet } from '../import/id-set.ts'
 import { importInvites } from '../import/invites.ts'
 import { importConversations } from '../import/messages.ts'
 import { importPeers } from '../import/peers.ts'
@@ -87,7 +88,7 @@ async function importAll(client: pg.Client, source: Source, options: ImportOptio
   const { progress } = options
   const report = createReport()
   for (const remark of source.remarks) report.note(remark)
-  const found = { users: new Set<string>(), liveUsers: new Set<string>(), files: [] }
+  const found = { users: new IdSet(), liveUsers: new IdSet(), files: [] }
   const context: ImportContext = { ...options, ...found, source, client, report }
   for (const [name, part] of Object.entries(parts)) {
     progress(`importing ${name}`)

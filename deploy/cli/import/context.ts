@@ -2,6 +2,7 @@ import type { EncryptionKey } from '@gatehouse/auth'
 import type pg from 'pg'
 import type { Random } from '@gatehouse/runtime'
 import { printable } from '../invocation.ts'
+import { IdSet } from './id-set.ts'
 import type { Source, SourceRow } from './source.ts'
 import { readId, readText } from './values.ts'
 
@@ -17,9 +18,9 @@ export type ImportContext = {
   encryptionKey: EncryptionKey
   progress(line: string): void
   /** Accounts, stubs and tombstones. */
-  users: Set<string>
+  users: IdSet
   /** Those that are not deleted. */
-  liveUsers: Set<string>
+  liveUsers: IdSet
   files: FileUse[]
 }
 
@@ -48,7 +49,7 @@ export async function importTable(context: ImportContext, from: string, table: T
   const given: TableImport = typeof table === 'function' ? { map: table } : table
   const { to = from, unique = [['id']], map } = given
   const inserter = insertInto(client, to)
-  const seen = unique.map(() => new Set<string>())
+  const seen = unique.map((columns) => (columns.join() === 'id' ? new IdSet() : new Set<string>()))
   let read = 0
   for (const row of source.rows(from)) {
     read += 1
@@ -78,7 +79,7 @@ function nameOf(row: SourceRow): string {
   return readText(row['origin'] ?? row['id']) ?? ids.map((column) => readText(row[column])).join('/')
 }
 
-const batchRows = 2_000
+const batchRows = 200
 const batchCharacters = 8 * 1024 * 1024
 
 /** In batches. The names of columns are those of this program. */

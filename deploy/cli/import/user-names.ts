@@ -14,8 +14,11 @@ export type User = Record<string, unknown> & {
   isExact: boolean
 }
 
-/** Names are unique when folded: the one that was written so keeps it, others get a suffix. */
-export function settleNames({ report }: ImportContext, users: User[]): void {
+/**
+ * Names are unique when folded: the one that was written so keeps it, others get a suffix. `users` are all that want one of these
+ * names; a suffix makes none that another account has.
+ */
+export function settleNames({ report }: ImportContext, users: User[], isTaken: (name: string) => boolean): void {
   const taken = new Set<string>()
   /** The next one to try, by wanted name: many may want the same. */
   const suffixes = new Map<string, number>()
@@ -23,7 +26,8 @@ export function settleNames({ report }: ImportContext, users: User[]): void {
   for (const user of users.toSorted((a, b) => rank(b) - rank(a))) {
     const [, base = '', domain = ''] = /^([^@]*)(@.*)?$/s.exec(user.username) ?? []
     const wanted = user.username
-    for (let suffix = suffixes.get(wanted) ?? 1; taken.has(user.username); suffix += 1) {
+    const isFree = (name: string) => !taken.has(name) && (name === wanted || !isTaken(name))
+    for (let suffix = suffixes.get(wanted) ?? 1; !isFree(user.username); suffix += 1) {
       user.username = `${base}_${suffix}${domain}`
       suffixes.set(wanted, suffix + 1)
     }
@@ -42,14 +46,14 @@ export function settleNames({ report }: ImportContext, users: User[]): void {
   }
 }
 
-/** Of live accounts of one identity the account keeps it before a stub, then the older one. */
+/** Of live accounts of one identity, all in `users`, the account keeps it before a stub, then the older one. */
 export function settleIdentities({ report }: ImportContext, users: User[]): void {
   const held = new Set<string>()
   const inOrder = users
     .filter((user) => !user.is_deleted && user.home_user_id !== null)
     .toSorted((a, b) => Number(isStub(a)) - Number(isStub(b)) || a.created - b.created)
   for (const user of inOrder) {
-    const identity = `${user.home_instance} ${user.home_user_id}`
+    const identity = identityOf(user)
     if (held.has(identity)) {
       user.home_user_id = null
       report.tell('users', user.id, 'another account already has this homeUserId, so it was not imported (name kept)')
@@ -57,5 +61,8 @@ export function settleIdentities({ report }: ImportContext, users: User[]): void
     held.add(identity)
   }
 }
+
+export const identityOf = ({ home_instance, home_user_id }: Pick<User, 'home_instance' | 'home_user_id'>): string =>
+  `${home_instance} ${home_user_id}`
 
 const isStub = (user: User): boolean => user.password_hash === stubPasswordHash

@@ -1,8 +1,9 @@
 import { avatarColors, normalizeHost, normalizeOrigin, normalizeUsername } from '@gatehouse/contracts'
 import { insertInto, type ImportContext } from './context.ts'
+import { Repetitions } from './id-set.ts'
 import type { SourceRow } from './source.ts'
 import { readChange, readHash, unverifiable } from './user-credentials.ts'
-import { settleIdentities, settleNames, type User } from './user-names.ts'
+import { identityOf, settleIdentities, settleNames, type User } from './user-names.ts'
 import {
   isChangedText,
   readFlag,
@@ -15,28 +16,69 @@ import {
   timestamp,
 } from './values.ts'
 
-/** Ids, names, hashes and times stay as they are. */
+/** Ids, names, hashes and times stay as they are. In memory are those whose name or identity another one has too. */
 export async function importUsers(context: ImportContext): Promise<void> {
   const { report, source, client } = context
-  const users = new Map<string, User>()
+  const [names, identities] = findRepetitions(context)
+  const inserter = insertInto(client, 'users')
+  let hasAdmin = false as boolean
+  const add = async ({ created, isExact: _, ...user }: User) => {
+    await inserter.add({ ...user, created_at: timestamp(created) })
+    report.count('users', 'imported')
+    if (!user.is_deleted) context.liveUsers.add(user.id)
+    hasAdmin ||= user.is_admin
+  }
+  const settle = (users: User[]) => settleNames(context, users, (name) => names.has(name))
+  const contested: User[] = []
   for (const row of source.rows('users')) {
     report.count('users', 'read')
     const id = readId(row['id'])
-    if (id === null || users.has(id)) report.skip('users', readText(row['id']), 'the id is not a valid number')
-    else users.set(id, readUser(context, id, row))
+    if (id === null || !context.users.add(id)) {
+      report.skip('users', readText(row['id']), 'the id is not a valid number')
+      continue
+    }
+    const user = readUser(context, id, row)
+    if (names.isRepeated(user.username) || identities.isRepeated(identityOf(user))) {
+      contested.push(user)
+      continue
+    }
+    settle([user])
+    await add(user)
   }
-  settleNames(context, [...users.values()])
-  settleIdentities(context, [...users.values()])
-  const inserter = insertInto(client, 'users')
-  for (const { created, isExact: _, ...user } of users.values()) {
-    await inserter.add({ ...user, created_at: timestamp(created) })
-    report.count('users', 'imported')
-    context.users.add(user.id)
-    if (!user.is_deleted) context.liveUsers.add(user.id)
-  }
+  settle(contested)
+  settleIdentities(context, contested)
+  for (const user of contested) await add(user)
   await inserter.flush()
-  if (![...users.values()].some((user) => user.is_admin))
-    report.note('no local account is an admin: `users make-admin <user>` makes one')
+  if (!hasAdmin) report.note('no local account is an admin: `users make-admin <user>` makes one')
+}
+
+/** Of the names and identities that live accounts want. */
+function findRepetitions(context: ImportContext): [names: Repetitions, identities: Repetitions] {
+  const [names, identities] = [new Repetitions(), new Repetitions()]
+  for (const row of context.source.rows('users')) {
+    const id = readId(row['id'])
+    if (id === null || readFlag(row['is_deleted'])) continue
+    names.add(nameOf(id, row))
+    const { home_instance, home_user_id } = placeOf(row)
+    if (home_user_id !== null) identities.add(identityOf({ home_instance, home_user_id }))
+  }
+  return [names, identities]
+}
+
+/** The names of tombstones are theirs: one that is deleted later must find its own free. */
+function nameOf(id: string, row: SourceRow): string {
+  const given = normalizeUsername(readText(row['username']) ?? '')
+  return given && !given.startsWith('!deleted:') ? given : `user_${id}`
+}
+
+/** Of an account that is not deleted. */
+function placeOf(row: SourceRow) {
+  const home = homeOf(row)
+  const isDetached = readFlag(row['federation_home_orphaned']) || readText(row['detached_home_instance']) !== null
+  const isLocal = home === null || isDetached
+  const homeUserId = readText(row['home_user_id']) ?? readText(row['detached_home_user_id'])
+  const home_instance = isDetached ? null : home
+  return { home, isDetached, isLocal, homeUserId, home_instance, home_user_id: isLocal ? null : homeUserId }
 }
 
 function readUser(context: ImportContext, id: string, row: SourceRow): User {
@@ -49,22 +91,17 @@ function readUser(context: ImportContext, id: string, row: SourceRow): User {
     return tombstone
   }
 
-  const home = homeOf(row)
-  const isDetached = readFlag(row['federation_home_orphaned']) || readText(row['detached_home_instance']) !== null
+  const { home, isDetached, isLocal, homeUserId, home_instance, home_user_id } = placeOf(row)
   if (isDetached) tell('detached from its home instance: imported as a local account with the same name')
   if (home !== null && home === context.domain)
     tell('its home instance is this instance, so its password cannot be checked there')
-  const homeUserId = readText(row['home_user_id']) ?? readText(row['detached_home_user_id'])
   if (home === null && homeUserId !== null && homeUserId !== id)
     tell('a local account with a homeUserId, which was not imported')
   if (readFlag(row['federation_heal_pending']))
     tell('belongs to a peer that was set up again: an admin of that peer has to decide')
-  const isLocal = home === null || isDetached
   const isAdmin = readFlag(row['is_admin'])
   if (isAdmin && !isLocal) tell('a federated account cannot be an admin, so the role was not imported')
-  const given = normalizeUsername(readText(row['username']) ?? '')
-  // The names of tombstones are theirs: one that is deleted later must find its own free.
-  const username = given && !given.startsWith('!deleted:') ? given : `user_${id}`
+  const username = nameOf(id, row)
   return {
     ...tombstone,
     ...profileOf(context, id, row, isLocal),
@@ -73,8 +110,8 @@ function readUser(context: ImportContext, id: string, row: SourceRow): User {
     password_hash: readHash(context, id, row, isLocal),
     is_admin: isAdmin && isLocal,
     is_deleted: false,
-    home_instance: isDetached ? null : home,
-    home_user_id: isLocal ? null : homeUserId,
+    home_instance,
+    home_user_id,
     federation_home_orphaned: isDetached && home !== null,
     former_home_instance: isDetached ? home : null,
     former_home_user_id: isDetached && home !== null ? homeUserId : null,

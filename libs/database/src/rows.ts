@@ -109,9 +109,3 @@ export async function findPage<T extends { id: string }>(
   const last = rows.at(-1)
   return { rows, nextCursor: last && found.length > limit ? last.id : null }
 }
-
-/** Whether users are found by a part of a name. Without pg_trgm the start of the username is all that an index tells. */
-export async function findsPartsOfNames(em: EntityManager): Promise<boolean> {
-  const sql = `select amname as method from pg_class c join pg_am m on m.oid = c.relam where c.oid = 'users_names'::regclass`
-  return (await read<{ method: string }>(em, sql))[0]?.method === 'gin'
-}

@@ -21,6 +21,7 @@ const onlyInMigrations = {
   triggers: /^drop (trigger|function) if exists "\w*(replica_hosts|users_versions|account_told)\w*"/,
   'policies, which come with the grants':
     /^(drop policy "gatehouse_\w+" on "outbox"|alter table "outbox" disable row level security)$/,
+  'the index of names': /^drop function if exists "(fold_names|starts_word|parts_of_names)"/,
   'the id generator': /^drop function if exists "next_snowflake"\(\)$/,
 }
 

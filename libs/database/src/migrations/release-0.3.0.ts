@@ -11,15 +11,8 @@ export const release030 = {
     'alter table audit_log alter column id drop identity',
     'alter table audit_log alter column id set default next_snowflake()',
   ],
-  /** A role that may not create pg_trgm leaves a search by the start of the username. Design: invariant 13. */
-  Migration20261123UserSearch: [
-    `do $$ begin
-      create extension if not exists pg_trgm;
-      create index users_names on users using gin (username gin_trgm_ops, display_name gin_trgm_ops);
-    exception when insufficient_privilege or undefined_file or undefined_object or feature_not_supported then
-      create index users_names on users (username text_pattern_ops);
-    end $$`,
-  ],
+  /** NamesOfUsers has its index. */
+  Migration20261123UserSearch: [],
   Migration20261123FederationCredentials: [
     `create table federation_credentials (
       user_id bigint not null references users (id) on delete cascade,
@@ -507,5 +500,36 @@ export const release030 = {
       last_error text,
       primary key (application_id, channel)
     )`,
+  ],
+  /**
+   * Of the names of an account: each three characters in a row, and the first one and two of each word, after a line break. An
+   * index of a list needs no extension. What a letter is, and its lower case, do not depend on the locale. Contract: 5, Users.
+   */
+  Migration20261216NamesOfUsers: [
+    'drop index if exists users_names',
+    `do $do$ begin execute format($sql$
+      create function fold_names(username text, display_name text) returns text language sql immutable parallel safe
+        return lower((chr(10) || username || chr(10) || coalesce(display_name, '')) collate %1$I);
+      create function starts_word(names text, pattern text) returns boolean language sql immutable parallel safe
+        return names collate %1$I ~ ('[^[:alnum:]]' || pattern);
+      create function parts_of_names(names text) returns text[] language plpgsql immutable strict parallel safe as $$
+      declare
+        chars text[] := string_to_array(names, null);
+        letters text[] := string_to_array(regexp_replace(names collate %1$I, '[^[:alnum:]]', chr(10), 'g'), null);
+        parts text[] := '{}';
+      begin
+        for at in 1 .. cardinality(chars) - 1 loop
+          if letters[at] = chr(10) then
+            parts := parts || (chr(10) || chars[at + 1]) || (chr(10) || chars[at + 1] || coalesce(chars[at + 2], ''));
+          end if;
+          parts := parts || (chars[at] || chars[at + 1] || coalesce(chars[at + 2], ''));
+        end loop;
+        return parts;
+      end $$
+    $sql$, (select collname from pg_collation
+      where collname in ('pg_c_utf8', 'und-x-icu', 'default') and collnamespace = 'pg_catalog'::regnamespace
+        and collencoding in (-1, pg_char_to_encoding(getdatabaseencoding()))
+      order by array_position(array['pg_c_utf8', 'und-x-icu', 'default'], collname::text) limit 1)); end $do$`,
+    'create index users_names on users using gin (parts_of_names(fold_names(username, display_name)))',
   ],
 }

@@ -1,107 +1,121 @@
-import type { listUsersQuery } from '@gatehouse/contracts'
-import { bigintArray, findsPartsOfNames, read } from '@gatehouse/database'
+import { inOneLine, type listUsersQuery } from '@gatehouse/contracts'
+import { read } from '@gatehouse/database'
 import { User } from '@gatehouse/domain'
-import { raw, type EntityManager, type FilterQuery, type QueryOrderMap } from '@mikro-orm/postgresql'
+import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import { boundsOfDay } from './days.ts'
+import { sampleNames, searchNames, type Condition } from './search-names.ts'
 
 type UsersQuery = z.infer<typeof listUsersQuery>
 
 const exactTotal = 10_000
+/** In a sample as many are no chance, and three times the exact total is surely above it. */
+const certain = { found: 50, estimate: 3 * exactTotal }
 
 type Total = { total: number; totalIsEstimate?: true }
+type Row = Record<string, unknown> & { id: string }
 
 /** A page of the accounts, after `cursor` where it is given, and how many there are in all. Contract: 5; Design: invariant 13. */
 export async function listUsers(em: EntityManager, query: UsersQuery) {
-  const { page, pageSize, cursor, sort } = query
-  const where = await filterOf(em, query)
-  const { matching, ...counted } = query.q?.trim()
-    ? await findMatching(em, where)
-    : { matching: where, ...(await countUsers(em, where)) }
-  const found = await em.find(User, cursor === undefined ? matching : { $and: [matching, isAfter(cursor, sort)] }, {
-    orderBy: orderOf(sort),
-    limit: pageSize + 1,
-    offset: cursor === undefined ? (page - 1) * pageSize : 0,
-  })
-  const users = found.slice(0, pageSize)
-  const nextCursor = found.length > pageSize ? (users.at(-1)?.id ?? null) : null
+  const filter = filterOf(query)
+  const text = inOneLine(query.q ?? '').trim()
+  const { rows, ...counted } = text
+    ? await findUsers(em, { query, filter, text })
+    : { ...(await countUsers(em, filter)), rows: await readPage(em, query, filter) }
+  const users = rows.slice(0, query.pageSize).map((row) => em.map(User, row))
+  const nextCursor = rows.length > query.pageSize ? (users.at(-1)?.id ?? null) : null
   return { users, nextCursor, ...counted }
 }
 
-/** One read of the index of names is the total and the page: for a page in order the planner may read all accounts instead, when it takes a rare text for a frequent one. */
-async function findMatching(em: EntityManager, where: FilterQuery<User>) {
-  const { sql, values } = statementOf(em, 'u.id', where)
-  const rows = await em.execute<{ id: string }[]>(`${sql} limit ${exactTotal + 1}`, values)
-  if (rows.length > exactTotal) return { matching: where, ...(await estimateUsers(em, where)) }
-  const ids = bigintArray(rows.map(({ id }) => id))
-  const matching: FilterQuery<User> = { [raw((alias) => `${alias}.id = any(?::bigint[])`, [ids])]: [] }
-  return { matching, total: rows.length }
+type Search = { query: UsersQuery; filter: Condition; text: string }
+
+/**
+ * What many have is soon found in the order of the page, what few have by the index of names. PostgreSQL doesn't know which:
+ * it would read all accounts for the page, or a list of all in the index.
+ */
+async function findUsers(em: EntityManager, { query, filter, text }: Search): Promise<Total & { rows: Row[] }> {
+  const search = await searchNames(em, text)
+  const { found, estimate, byIndex } = await sampleNames(em, filter, search)
+  const matching = both(filter, search.matches)
+  if (found < certain.found || estimate < certain.estimate) {
+    const few = await readMatching(em, query, byIndex ? both(matching, byIndex) : matching)
+    if (few.total <= exactTotal) return few
+  }
+  const rows = await readPage(em, query, matching)
+  return { rows, total: Math.max(exactTotal + 1, estimate), totalIsEstimate: true }
 }
 
-function statementOf(em: EntityManager, selected: string, where: FilterQuery<User>) {
-  const selection = em.createQueryBuilder(User, 'u').select(raw(selected))
-  const query = selection.where(where as object)
-  return { sql: query.getQuery(), values: [...query.getParams()] }
+/** One read of the index of names is the total and the page. The rows are right up to the exact total. */
+async function readMatching(em: EntityManager, query: UsersQuery, { sql, values }: Condition) {
+  const matching = `select u.id, u.username, u.created_at from users u where ${sql} limit ${exactTotal + 1}`
+  const page = pageOf(query, { sql: 'true', values: [] })
+  const statement = `with matching as materialized (${matching}), page as (select u.id from matching u ${page.sql})
+    select total.total, u.* from (select count(*)::float8 as total from matching) total
+    left join (page join users u on u.id = page.id) on true order by ${orderOf(query.sort)}`
+  type Found = Record<string, unknown> & { total: number; id: string | null }
+  const found = await read<Found>(em, statement, [...values, ...page.values])
+  const rows = found.flatMap(({ total: _, id, ...row }) => (id === null ? [] : [{ ...row, id }]))
+  return { total: found[0]?.total ?? 0, rows }
 }
 
-export async function countUsers(em: EntityManager, where: FilterQuery<User>): Promise<Total> {
-  const { sql, values } = statementOf(em, '1', where)
-  const counting = `select count(*) from (${sql} limit ${exactTotal + 1}) as matching`
-  const [counted] = await em.execute<{ count: string }[]>(counting, values)
-  const total = Number(counted?.count)
-  return total <= exactTotal ? { total } : await estimateUsers(em, where)
+async function readPage(em: EntityManager, query: UsersQuery, filter: Condition): Promise<Row[]> {
+  const page = pageOf(query, filter)
+  return await read<Row>(em, `select u.* from users u ${page.sql}`, page.values)
 }
 
-/** Beyond ten thousand it is what the planner thinks. */
-async function estimateUsers(em: EntityManager, where: FilterQuery<User>): Promise<Total> {
-  const { sql, values } = statementOf(em, '1', where)
+/** One more tells whether the list continues. */
+function pageOf({ page, pageSize, cursor, sort }: UsersQuery, filter: Condition): Condition {
+  const { sql, values } = cursor === undefined ? filter : both(filter, isAfter(cursor, sort))
+  const offset = cursor === undefined ? (page - 1) * pageSize : 0
+  return { sql: `where ${sql} order by ${orderOf(sort)} limit ? offset ?`, values: [...values, pageSize + 1, offset] }
+}
+
+export async function countUsers(em: EntityManager, { sql, values }: Condition): Promise<Total> {
+  const counting = `select count(*)::float8 as count from (select from users u where ${sql} limit ${exactTotal + 1}) matching`
+  const [{ count: total } = { count: 0 }] = await read<{ count: number }>(em, counting, values)
+  if (total <= exactTotal) return { total }
   type Plan = { 'QUERY PLAN': { Plan: { 'Plan Rows': number } }[] }
-  const [plan] = await em.execute<Plan[]>(`explain (format json) ${sql}`, values)
+  const [plan] = await read<Plan>(em, `explain (format json) select from users u where ${sql}`, values)
   const planned = plan?.['QUERY PLAN'][0]?.Plan['Plan Rows'] ?? 0
   return { total: Math.max(exactTotal + 1, planned), totalIsEstimate: true }
 }
 
-async function filterOf(em: EntityManager, query: UsersQuery): Promise<FilterQuery<User>> {
+function filterOf(query: UsersQuery): Condition {
   const { showDeleted, homeInstance, role, joinedAfter, joinedBefore, tz, suspended, invite } = query
-  const parts: FilterQuery<User>[] = []
-  if (!showDeleted) parts.push({ isDeleted: false })
-  if (homeInstance) parts.push({ homeInstance: homeInstance === 'local' ? null : homeInstance.toLowerCase() })
-  if (role) parts.push({ isAdmin: role === 'admin' })
-  if (joinedAfter) parts.push({ createdAt: { $gte: boundsOfDay(joinedAfter, tz).start } })
-  if (joinedBefore) parts.push({ createdAt: { $lt: boundsOfDay(joinedBefore, tz).end } })
-  const isSet = { $ne: null }
-  if (suspended) parts.push({ $or: [{ suspendedAt: isSet }, { homeSuspendedAt: isSet }] })
-  const redeemed = 'select user_id from invite_redemptions where invite_id = ?'
-  if (invite) parts.push({ [raw((alias) => `${alias}.id in (${redeemed})`, [invite])]: [] })
-  const text = query.q?.trim()
-  if (text) parts.push(await nameHas(em, text))
-  return { $and: parts }
+  const parts: Condition[] = []
+  const add = (sql: string, ...values: unknown[]) => parts.push({ sql, values })
+  if (!showDeleted) add('not u.is_deleted')
+  if (homeInstance === 'local') add('u.home_instance is null')
+  else if (homeInstance) add('u.home_instance = ?', homeInstance.toLowerCase())
+  if (role) add(role === 'admin' ? 'u.is_admin' : 'not u.is_admin')
+  if (joinedAfter) add('u.created_at >= ?', boundsOfDay(joinedAfter, tz).start)
+  if (joinedBefore) add('u.created_at < ?', boundsOfDay(joinedBefore, tz).end)
+  if (suspended) add('(u.suspended_at is not null or u.home_suspended_at is not null)')
+  if (invite) add('u.id in (select user_id from invite_redemptions where invite_id = ?)', invite)
+  return parts.reduce(both, { sql: 'true', values: [] })
 }
 
-/** Shorter texts have no trigram of their own: those at the start of a word are found. */
-async function nameHas(em: EntityManager, text: string): Promise<FilterQuery<User>> {
-  const escaped = text.replace(/[\\%_]/g, '\\$&')
-  if (!(await findsPartsOfNames(em))) return { username: { $like: `${escaped.toLowerCase()}%` } }
-  const like = [...text].length < 3 ? `${escaped}%` : `%${escaped}%`
-  return { $or: [{ username: { $ilike: like } }, { displayName: { $ilike: like } }] }
-}
+const both = (one: Condition, other: Condition): Condition => ({
+  sql: `${one.sql} and ${other.sql}`,
+  values: [...one.values, ...other.values],
+})
 
 const isByName = (sort: UsersQuery['sort']) => sort === 'az' || sort === 'za'
 
 /** The id breaks ties, so that no page repeats or skips an account. */
-function orderOf(sort: UsersQuery['sort']): QueryOrderMap<User>[] {
-  if (isByName(sort)) return [{ username: sort === 'az' ? 'asc' : 'desc' }]
-  const direction = sort === 'oldest' ? 'asc' : 'desc'
-  return [{ createdAt: direction }, { id: direction }]
+function orderOf(sort: UsersQuery['sort']): string {
+  if (isByName(sort)) return sort === 'az' ? 'u.username' : 'u.username desc'
+  return sort === 'oldest' ? 'u.created_at, u.id' : 'u.created_at desc, u.id desc'
 }
 
 /** Rows of users stay, so the last one of a page tells where the next begins. */
-function isAfter(cursor: string, sort: UsersQuery['sort']): FilterQuery<User> {
-  const columns = isByName(sort) ? ['username'] : ['created_at', 'id']
+function isAfter(cursor: string, sort: UsersQuery['sort']): Condition {
+  const columns = (alias: string) => (isByName(sort) ? `${alias}.username` : `${alias}.created_at, ${alias}.id`)
   const sign = sort === 'az' || sort === 'oldest' ? '>' : '<'
-  const last = `(select ${columns.join()} from users where id = ?)`
-  const columnsOf = (alias: string) => columns.map((column) => `${alias}.${column}`).join()
-  return { [raw((alias) => `(${columnsOf(alias)}) ${sign} ${last}`, [cursor])]: [] }
+  return {
+    sql: `(${columns('u')}) ${sign} (select ${columns('last')} from users last where last.id = ?)`,
+    values: [cursor],
+  }
 }
 
 /** The home instances of the live users and stubs, in the order of the alphabet. One step of the index for each. Contract: 5. */

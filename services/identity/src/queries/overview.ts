@@ -11,7 +11,7 @@ export async function overview({ orm, clock, config }: Pick<Deps, 'orm' | 'clock
   const now = clock.now()
   const firstDay = new Date(now - (now % dayMs) - (limits.overviewDays - 1) * dayMs)
   const [{ total, ...exactness }, settings, [counts], registrations] = await Promise.all([
-    countUsers(orm.em.fork(), { isDeleted: false }),
+    countUsers(orm.em.fork(), { sql: 'not u.is_deleted', values: [] }),
     loadSettings(orm.em),
     read<Counts>(orm.em.fork(), countsSql),
     read<{ day: string; count: number }>(orm.em.fork(), registrationsSql, [firstDay]),
