@@ -74,9 +74,9 @@ export function openBrowser(harness: Harness) {
       .map(([name, { value }]) => `${name}=${value}`)
       .join('; ')
 
-  async function visit(url: string, replica: 0 | 1 = 0): Promise<Response> {
+  async function visit(url: string, replica: 0 | 1 = 0, method = 'GET'): Promise<Response> {
     const headers = { cookie: cookieFor(new URL(url).pathname), accept: 'text/html' }
-    const response = await harness.reach(url, { headers }, replica)
+    const response = await harness.reach(url, { method, headers }, replica)
     for (const line of response.headers.getSetCookie()) {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
       const [, path = '/'] = /path=([^;]*)/i.exec(line) ?? []

@@ -70,6 +70,26 @@ describe('A hostile application, and an end at the worst moment', function () {
     expect(await isAsked(redirectUri)).to.equal(false)
   })
 
+  it('a HEAD uses up nothing: the GET after it gets the code', async () => {
+    const application = await harness.insertApplication()
+    const config = await harness.configure(application)
+    const { url, checks } = await request(config)
+    const head = async (path: string) => {
+      const { status, headers } = await harness.reach(origin + path, { method: 'HEAD' })
+      return [status, headers.get('allow')]
+    }
+    const browser = openBrowser(harness)
+    const uri = await oidc.buildAuthorizationUrlWithPAR(config, url.searchParams)
+    expect(await head(uri.pathname + uri.search)).to.deep.equal([405, 'GET'])
+    const uid = await browser.ask(uri)
+    const decided = await browser.decide(uid, await harness.insertPerson())
+    const resume = new URL(decided.body.url, origin)
+    expect((await browser.visit(resume.href, 0, 'HEAD')).status).to.equal(405)
+    const back = await browser.visit(resume.href)
+    const tokens = await oidc.authorizationCodeGrant(config, new URL(back.headers.get('location')!), checks)
+    expect(tokens.access_token).to.be.a('string')
+  })
+
   it('stores no request that fits no address', async () => {
     const application = await harness.insertApplication({ type: 'public' })
     const push = async (length: number) => {

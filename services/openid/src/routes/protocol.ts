@@ -15,8 +15,10 @@ void [signalsDiscovery, signalsStream, signalsVerification]
 export function openidRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true })
   const serve = createMount(deps)
-  for (const { path, methods } of Object.values<ProtocolRoute>(ofProvider)) router.register(path, [...methods], serve)
-  router.get(interaction.path, async (ctx) => {
+  for (const route of Object.values<ProtocolRoute>(ofProvider)) {
+    router.register(route.path, [...route.methods], route.readsCookies ? [requireGet, serve] : serve)
+  }
+  router.get(interaction.path, requireGet, async (ctx) => {
     await deps.requireEnabled()
     // The cookies of the library have this path: they bind the browser. The page shows what it asks for below it.
     ctx.redirect(`/authorize#${encodeURIComponent(ctx.params['uid'] ?? '')}`)
@@ -24,6 +26,12 @@ export function openidRoutes(deps: Deps): Router<AppState> {
     ctx.set('Cache-Control', 'no-store')
   })
   return router
+}
+
+/** The router takes a HEAD for a GET, and the library would use the request up. Throws method_not_allowed. */
+async function requireGet(ctx: Context, next: () => Promise<unknown>): Promise<void> {
+  if (ctx.method === 'HEAD') throw refuse.method_not_allowed({ headers: { Allow: 'GET' } })
+  await next()
 }
 
 function createMount({ config, providers, requireEnabled }: Deps) {
