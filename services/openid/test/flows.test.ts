@@ -24,6 +24,14 @@ describe('A log-in at an application', function () {
   before(async () => void (harness = await startHarness()))
   after(() => harness[Symbol.asyncDispose]())
 
+  /** In seconds. `renewalOf`: the login of the session that was renewed. */
+  async function insertSignIn(userId: string, { at, renewalOf }: { at: number; renewalOf?: number | null }) {
+    const sql = `insert into sign_ins (user_id, signed_in_at, method, network, logged_in_at)
+      values (?, to_timestamp(?), ?, 'x', to_timestamp(?))`
+    const method = renewalOf === undefined ? 'password' : 'renewal'
+    await harness.orm.em.fork().execute(sql, [userId, at, method, renewalOf ?? null])
+  }
+
   it('gives an ID token, opaque tokens and what `profile` says; the refresh token changes each time', async () => {
     const person = await harness.insertPerson({ username: 'ada', displayName: 'Ada', avatar: 'ada.webp' })
     const application = await harness.insertApplication()
@@ -162,16 +170,49 @@ describe('A log-in at an application', function () {
       // A token that was renewed is no log-in.
       const fresh = { ...old, tokenIssuedAt: now + 30 }
       expect((await browser.decide(uid, fresh)).body.code).to.equal('fresh_login_required')
-      const signIn = `insert into sign_ins (user_id, signed_in_at, method, network) values (?, to_timestamp(?), 'password', 'x')`
-      await harness.orm.em.fork().execute(signIn, [person.id, now + 30])
+      await insertSignIn(person.id, { at: now + 30, renewalOf: now - 60 })
+      expect((await browser.decide(uid, fresh)).body.code).to.equal('fresh_login_required')
+      // Nor does the login of another session stand for this one.
+      await insertSignIn(person.id, { at: now + 31 })
+      expect((await browser.decide(uid, old)).body.code).to.equal('fresh_login_required')
+      fresh.tokenIssuedAt = now + 31
       expect((await browser.read(uid, fresh)).body).to.include({ prompt: 'consent' })
       const decided = await browser.decide(uid, fresh)
       const back = new URL((await browser.visit(decided.body.url)).headers.get('location')!)
       const options = { ...checks, ...(parameters['max_age'] && { maxAge: 0 }) }
       const tokens = await oidc.authorizationCodeGrant(config, back, options)
-      expect(tokens.claims()?.auth_time ?? now + 30).to.equal(now + 30)
+      expect(tokens.claims()?.auth_time ?? now + 31).to.equal(now + 31)
     })
   }
+
+  it('max_age judges the login of the session that decides, and `auth_time` tells it', async () => {
+    const config = await harness.configure(await harness.insertApplication())
+    const person = await harness.insertPerson()
+    const now = Math.floor(Date.now() / 1_000)
+    const sessions = {
+      old: { at: now - 3_600 },
+      renewed: { at: now - 40, renewalOf: now - 3_600 },
+      unknown: { at: now - 30, renewalOf: null },
+      recent: { at: now - 20 },
+    }
+    for (const signIn of Object.values(sessions)) await insertSignIn(person.id, signIn)
+    const authTime = async (session: keyof typeof sessions, maxAge: number) => {
+      const browser = openBrowser(harness)
+      const { url, checks } = await request(config, { parameters: { max_age: String(maxAge) } })
+      const as = { id: person.id, username: person.username, tokenIssuedAt: sessions[session].at }
+      const { body } = await browser.decide(await browser.ask(url), as)
+      if (body.code !== undefined) return body.code
+      const back = new URL((await browser.visit(body.url)).headers.get('location')!)
+      return (await oidc.authorizationCodeGrant(config, back, { ...checks, maxAge })).claims()?.auth_time
+    }
+    const due = 'fresh_login_required'
+    for (const session of ['old', 'renewed', 'unknown'] as const)
+      expect(await authTime(session, 600), session).to.equal(due)
+    expect(await authTime('recent', 600)).to.equal(now - 20)
+    for (const session of ['old', 'renewed'] as const)
+      expect(await authTime(session, 7_200), session).to.equal(now - 3_600)
+    expect(await authTime('unknown', 7_200)).to.equal(due)
+  })
 
   it('device: a code that a person types, allowed, denied, and over after that', async () => {
     const application = await harness.insertApplication({ type: 'public', redirectUris: [] })

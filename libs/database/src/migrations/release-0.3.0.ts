@@ -427,6 +427,7 @@ export const release030 = {
   ] /** Contract: 3, Applications. */,
   Migration20261215Openid: [
     'alter table instance_settings add column openid_enabled boolean not null default false',
+    'alter table sign_ins add column logged_in_at timestamptz',
     `create table applications (
       id bigint primary key,
       name text not null,

@@ -1,11 +1,10 @@
 import { hashSecret } from '@gatehouse/auth'
 import { changeRows, read, takeShared, transaction } from '@gatehouse/database'
-import { assertCallerCurrent, type ActingCaller } from '@gatehouse/domain'
+import { assertCallerCurrent, findLogin, type ActingCaller } from '@gatehouse/domain'
 import { rateLimited, refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { insertGrant } from '../grants/allow.ts'
-import { authTimeOf } from '../grants/authentication.ts'
 import { policy } from '../policy.ts'
 import { findApplication } from '../provider/client.ts'
 import { askingApplication } from './interaction.ts'
@@ -49,12 +48,9 @@ export async function decideDeviceCode(deps: Deps, { uid, decision, caller }: De
     if (decision === 'deny') return await settle(em, uid, { error: 'access_denied' }, null)
     const grantId = await insertGrant(deps, em, { caller, application, scopes })
     const resource = application.accessTokens === 'jwt' && { resource: deps.config.publicAddress.origin }
-    const allowed = {
-      accountId: caller.userId,
-      grantId,
-      scope: scopes.join(' '),
-      authTime: (await authTimeOf(em, caller)) ?? caller.tokenIssuedAt,
-    }
+    const authTime = await findLogin(em, caller)
+    const login = authTime !== null && { authTime }
+    const allowed = { accountId: caller.userId, grantId, scope: scopes.join(' '), ...login }
     await settle(em, uid, { ...allowed, ...resource }, { hash: hashSecret(grantId), accountId: caller.userId })
   }
   await transaction(deps.orm, work, { accountId: caller.userId })

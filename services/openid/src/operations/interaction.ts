@@ -1,11 +1,11 @@
 import { transaction } from '@gatehouse/database'
-import { ApplicationConsent, assertCallerCurrent, type ActingCaller, type Application } from '@gatehouse/domain'
+import { ApplicationConsent, assertCallerCurrent, findLogin, type ActingCaller, type Application } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Context } from 'koa'
 import type { ProviderInteraction } from 'oidc-provider'
 import type { Deps } from '../deps.ts'
-import { authTimeOf, isLoginDue } from '../grants/authentication.ts'
+import { isLoginDue } from '../grants/authentication.ts'
 import { insertGrant } from '../grants/allow.ts'
 import { findApplication, isNative } from '../provider/client.ts'
 import { withPublicAddress } from '../routes/protocol.ts'
@@ -37,7 +37,7 @@ const scopesOf = ({ params }: ProviderInteraction) =>
 export async function readInteraction(deps: Deps, http: Http, { uid, caller }: Asked) {
   const { interaction, application } = await findInteraction(deps, http, uid)
   const { params } = interaction
-  const authTime = await authTimeOf(deps.orm.em.fork(), caller)
+  const authTime = await findLogin(deps.orm.em.fork(), caller)
   const isDue = isLoginDue(interaction, authTime, caller)
   const hint = params['login_hint']
   return {
@@ -97,7 +97,7 @@ export async function decideInteraction(deps: Deps, http: Http, asked: Asked & {
 
 async function allow(deps: Deps, em: EntityManager, { interaction, application, caller }: Asking) {
   await assertCallerCurrent(em, caller)
-  const authTime = await authTimeOf(em, caller)
+  const authTime = await findLogin(em, caller)
   if (isLoginDue(interaction, authTime, caller)) throw refuse.fresh_login_required()
   const grantId = await insertGrant(deps, em, { caller, application, scopes: scopesOf(interaction) })
   return { grantId, authTime: authTime ?? caller.tokenIssuedAt }
