@@ -10,6 +10,8 @@ const logout = ['--logout-uri <uri>', 'receives Back-Channel Logout; "none" remo
 const signals = ['--signals-uri <uri>', 'receives Shared Signals; "none" removes it'] as const
 const tokens = ['--access-tokens <form>', 'opaque or jwt'] as const
 
+const subject = ['--subject-type <type>', 'public or pairwise: whether other hosts get the same user IDs'] as const
+
 /** `applications …`. Contract: 3, Applications. */
 export function defineApplicationCommands(group: DefineGroup): void {
   const define = group(
@@ -25,6 +27,7 @@ export function defineApplicationCommands(group: DefineGroup): void {
     .option(...signals)
     .option('--skip-consent', "don't ask users for their consent")
     .option(...tokens)
+    .option(...subject)
   define('change <application>', 'Change what is given', changeApplication)
     .option('--name <name>', 'a new name')
     .option(...redirect)
@@ -75,9 +78,11 @@ type Given = {
   signalsUri?: string
   skipConsent?: boolean
   accessTokens?: string
+  subjectType?: string
 }
 
-function bodyOf({ redirectUri, postLogoutUri, logoutUri, signalsUri, skipConsent, accessTokens }: Given) {
+function bodyOf({ redirectUri, postLogoutUri, logoutUri, signalsUri, skipConsent, ...given }: Given) {
+  const { accessTokens, subjectType } = given
   const orNull = (uri: string) => (uri === 'none' ? null : uri)
   return {
     ...(redirectUri && { redirectUris: redirectUri }),
@@ -86,6 +91,7 @@ function bodyOf({ redirectUri, postLogoutUri, logoutUri, signalsUri, skipConsent
     ...(signalsUri !== undefined && { signalsUri: orNull(signalsUri) }),
     ...(skipConsent !== undefined && { skipConsent }),
     ...(accessTokens !== undefined && { accessTokens }),
+    ...(subjectType !== undefined && { subjectType }),
   }
 }
 

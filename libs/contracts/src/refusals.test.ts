@@ -10,6 +10,7 @@ describe('The refusals', () => {
     expect(stated).to.have.members([
       'accent_color_invalid 400',
       'application_limit 409',
+      'application_pairwise 400',
       'application_public 409',
       'application_unknown 404',
       'device_code_unknown 404',

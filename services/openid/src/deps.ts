@@ -5,6 +5,7 @@ import type { Resources } from '@gatehouse/service-kit'
 import type Provider from 'oidc-provider'
 import type { OpenidConfig } from './config.ts'
 import type { SigningKeyring } from './keys/keys.ts'
+import type { Subjects } from './keys/subjects.ts'
 
 /** No Redis: the rows are read with the accounts that they name. */
 export type OpenidResources = Omit<Resources, 'accountStateCache'>
@@ -15,6 +16,7 @@ export type Deps = OpenidResources & {
   outbound: Outbound
   encryptionKey: EncryptionKey
   keyring: SigningKeyring
+  subjects: Subjects
   /** Loaded at the first use, and made again when the keys change. */
   providers: { current(): Promise<Provider> }
   /** Throws not_found while the setting is off. */

@@ -79,6 +79,25 @@ describe('Applications', () => {
     expect((await create({ redirectUris: ['http://127.0.0.1:9/a', 'https://a.example/b?c=d'] })).status).to.equal(201)
   })
 
+  it('choose pairwise subjects once, with one host, which may move', async () => {
+    const redirectUris = ['https://wiki.example/a', 'https://wiki.example/b']
+    const { id, subjectType } = await applications.buildApplication({ subjectType: 'pairwise', redirectUris })
+    expect([subjectType, (await rowOf(id)).sector]).to.deep.equal(['pairwise', 'wiki.example'])
+    expect((await applications.buildApplication()).subjectType).to.equal('public')
+    const native = await applications.buildApplication({
+      ...{ type: 'public', subjectType: 'pairwise', redirectUris: ['com.example.app:/done'] },
+    })
+    expect((await rowOf(native.id)).sector, 'a device has no host').to.equal(native.id)
+
+    const two = ['https://wiki.example/', 'https://forum.example/']
+    const body = { name: 'x', type: 'public', redirectUris: two, subjectType: 'pairwise' }
+    const refused = [await applications.call('POST', path, { body }), await patch(id, { redirectUris: two })]
+    for (const answer of refused) expect(answer.body).to.include({ code: 'application_pairwise', statusCode: 400 })
+    const moved = await patch(id, { redirectUris: ['https://wiki.example.org/'], subjectType: 'public' })
+    expect(moved.body.application).to.include({ subjectType: 'pairwise' })
+    expect((await rowOf(id)).sector).to.equal('wiki.example')
+  })
+
   it('get a new secret while the one before works for a day', async () => {
     const { id, secret: first } = await applications.buildApplication()
     const renew = async () => {

@@ -14,6 +14,7 @@ import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 import { endApplication } from '../grants/end-grants.ts'
+import { hostsOf, sectorOf } from '../keys/subjects.ts'
 import { verify } from '../notices/signal-routes.ts'
 import { dropNotices, tryNow } from '../notices/write-notices.ts'
 import { renewSecret } from './secrets.ts'
@@ -57,35 +58,45 @@ function requireWebUris({ type, redirectUris }: Pick<Application, 'type' | 'redi
   if (at >= 0) throw refuse.redirect_uri_invalid({ fields: { details } })
 }
 
+/** Two hosts would have two sectors, of which the library takes none. Throws application_pairwise. */
+function requireOneHost({ redirectUris }: Pick<Application, 'redirectUris'>): void {
+  if (hostsOf(redirectUris).length > 1) throw refuse.application_pairwise()
+}
+
 type Creation = z.infer<typeof createApplicationBody> & { admin: ActingAdmin }
 
-/** Its secret is shown this once. Throws redirect_uri_invalid, application_limit. Contract: 3, Applications. */
-export async function createApplication(deps: ChangeDeps, { admin, ...given }: Creation) {
+/** Its secret is shown this once. Throws redirect_uri_invalid, application_pairwise, application_limit. Contract: 3, Applications. */
+export async function createApplication(deps: ChangeDeps, { admin, subjectType = 'public', ...given }: Creation) {
   requireWebUris(given)
+  if (subjectType === 'pairwise') requireOneHost(given)
   return await actAsAdmin(deps, admin, async (em) => {
     if ((await em.count(Application)) >= limits.applicationsMax) throw refuse.application_limit()
     const { postLogoutRedirectUris = [], skipConsent = false, accessTokens = 'opaque' } = given
-    const made = { id: await nextId(em), createdAt: new Date(deps.clock.now()), createdBy: admin.userId }
+    const id = await nextId(em)
+    const sector = subjectType === 'pairwise' ? sectorOf({ ...given, id }) : null
+    const made = { id, sector, createdAt: new Date(deps.clock.now()), createdBy: admin.userId }
     const chosen = { postLogoutRedirectUris, skipConsent, accessTokens }
     const application = em.create(Application, { ...given, ...chosen, ...made })
     em.persist(application)
     const isConfidential = application.type === 'confidential'
     const clientSecret = isConfidential ? renewSecret(application, { ...deps, now: deps.clock.now() }) : undefined
     const { type, redirectUris } = given
-    record(em, deps, { action: 'application.created', detail: { type, redirectUris }, application, admin })
+    const detail = { type, redirectUris, ...(sector !== null && { subjectType }) }
+    record(em, deps, { action: 'application.created', detail, application, admin })
     return { application, clientSecret }
   })
 }
 
 type Change = z.infer<typeof patchApplicationBody>
 
-/** Throws application_unknown, redirect_uri_invalid. Contract: 3, Applications. */
+/** Its users keep their `sub` at another host. Throws application_unknown, redirect_uri_invalid, application_pairwise. Contract: 3, Applications. */
 export async function patchApplication(deps: ChangeDeps, target: Target, { suspended, ...given }: Change) {
   const { admin } = target
   return await change(deps, target, async (application, em) => {
     const before = { ...application }
     Object.assign(application, given)
     requireWebUris(application)
+    if (given.redirectUris && application.sector != null) requireOneHost(application)
     const changed = (Object.keys(given) as (keyof typeof given)[]).filter((name) => {
       return JSON.stringify(before[name] ?? null) !== JSON.stringify(application[name] ?? null)
     })

@@ -1,13 +1,13 @@
-import type { ActingCaller } from '@gatehouse/domain'
-
+/** `authTime` in seconds; null: it is not known. `subject`: by whom the application knows the person. */
+type Session = { authTime: number | null; subject: string }
 type Asked = { iat: number; params: Record<string, string | number | undefined> }
 
 /**
  * Whether the application demands a login that the session does not stand for: `prompt=login`, `max_age`, `id_token_hint`.
- * `authTime` in seconds; null: it is not known. OpenID Connect Core, 3.1.2.1.
+ * OpenID Connect Core, 3.1.2.1.
  */
-export function isLoginDue({ iat, params }: Asked, authTime: number | null, { userId }: ActingCaller): boolean {
-  if (params['id_token_hint'] !== undefined && subjectOf(String(params['id_token_hint'])) !== userId) return true
+export function isLoginDue({ iat, params }: Asked, { authTime, subject }: Session): boolean {
+  if (params['id_token_hint'] !== undefined && subjectOf(String(params['id_token_hint'])) !== subject) return true
   // The time of the request has no parts of a second: a login of the same one may have been before it.
   if (authTime !== null && authTime > iat) return false
   const prompts = String(params['prompt'] ?? '').split(' ')

@@ -37,8 +37,7 @@ const scopesOf = ({ params }: ProviderInteraction) =>
 export async function readInteraction(deps: Deps, http: Http, { uid, caller }: Asked) {
   const { interaction, application } = await findInteraction(deps, http, uid)
   const { params } = interaction
-  const authTime = await findLogin(deps.orm.em.fork(), caller)
-  const isDue = isLoginDue(interaction, authTime, caller)
+  const { isDue } = await judgeLogin(deps, deps.orm.em.fork(), { interaction, application, caller })
   const hint = params['login_hint']
   return {
     application: askingApplication(application, String(params['redirect_uri'] ?? '')),
@@ -55,6 +54,12 @@ export function askingApplication({ id, name }: Application, redirectUri: string
 }
 
 type Asking = { interaction: ProviderInteraction; application: Application; caller: ActingCaller }
+
+async function judgeLogin(deps: Deps, em: EntityManager, { interaction, application, caller }: Asking) {
+  const authTime = await findLogin(em, caller)
+  const subject = await deps.subjects.of(application.sector ?? null, caller.userId)
+  return { authTime, isDue: isLoginDue(interaction, { authTime, subject }) }
+}
 
 async function isConsentNeeded(deps: Deps, { interaction, application, caller }: Asking): Promise<boolean> {
   // Any program on the device can be at that address, and ask in the name of this one. RFC 8252, 8.6.
@@ -97,8 +102,8 @@ export async function decideInteraction(deps: Deps, http: Http, asked: Asked & {
 
 async function allow(deps: Deps, em: EntityManager, { interaction, application, caller }: Asking) {
   await assertCallerCurrent(em, caller)
-  const authTime = await findLogin(em, caller)
-  if (isLoginDue(interaction, authTime, caller)) throw refuse.fresh_login_required()
+  const { authTime, isDue } = await judgeLogin(deps, em, { interaction, application, caller })
+  if (isDue) throw refuse.fresh_login_required()
   const grantId = await insertGrant(deps, em, { caller, application, scopes: scopesOf(interaction) })
   return { grantId, authTime: authTime ?? caller.tokenIssuedAt }
 }

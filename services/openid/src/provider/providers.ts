@@ -5,7 +5,7 @@ import type { Deps } from '../deps.ts'
 import { compareSecret, cookieNames, createConfiguration, type Library } from './configuration.ts'
 import { endByHint } from './end-session.ts'
 
-type ProvidersDeps = Pick<Deps, 'orm' | 'clock' | 'config' | 'keyring' | 'log' | 'metrics'>
+type ProvidersDeps = Pick<Deps, 'orm' | 'clock' | 'config' | 'keyring' | 'subjects' | 'log' | 'metrics'>
 
 /** Loaded at the first request, and made again when the keys change. */
 export function createProviders(deps: ProvidersDeps): Deps['providers'] {

@@ -45,6 +45,10 @@ const tokenForms = [
   ['opaque', 'Opaque', 'The application asks this instance about each. The safe choice.'],
   ['jwt', 'JWT', 'Others can check them without asking. They’re valid for five minutes.'],
 ] as const
+const subjectTypes = [
+  ['public', 'The same everywhere', 'Applications can tell that two of their users are the same person.'],
+  ['pairwise', 'Separate', 'Applications at other hosts get other IDs. All redirect addresses must have one host.'],
+] as const
 
 function describeProblem(problem: AddressProblem): string | null {
   if (!problem) return null
@@ -134,6 +138,15 @@ export function ApplicationDialog({ row, onClose, onDone }: DialogProps) {
         options={tokenForms}
         onPick={(accessTokens) => change({ accessTokens })}
       />
+      {!row && (
+        <RadioGroup
+          legend={t('User IDs')}
+          name="subject-type"
+          value={entry.subjectType}
+          options={subjectTypes}
+          onPick={(subjectType) => change({ subjectType })}
+        />
+      )}
       <Checkbox
         label={t('Don’t ask people for their consent. Choose this only for applications of your own.')}
         name="skip-consent"

@@ -14,6 +14,7 @@ const wiki = {
   signalsUri: null,
   skipConsent: false,
   accessTokens: 'opaque',
+  subjectType: 'public',
 } as unknown as Application
 
 describe('The form of an application', () => {
@@ -41,6 +42,7 @@ describe('The form of an application', () => {
       signalsUri: null,
       skipConsent: false,
       accessTokens: 'opaque',
+      subjectType: 'public',
     })
   })
 
