@@ -47,6 +47,7 @@ const of = {
   signalsUri: webUri('signalsUri').nullable(),
   skipConsent: z.boolean({ error: 'skipConsent must be true or false' }),
   accessTokens,
+  deviceGrant: z.boolean({ error: 'deviceGrant must be true or false' }),
 }
 
 export const createApplicationBody = z.object({
@@ -58,6 +59,7 @@ export const createApplicationBody = z.object({
   signalsUri: of.signalsUri.optional(),
   skipConsent: of.skipConsent.optional(),
   accessTokens: of.accessTokens.optional(),
+  deviceGrant: of.deviceGrant.optional(),
   subjectType: subjectType.optional(),
 })
 export const patchApplicationBody = z.object({
@@ -68,6 +70,7 @@ export const patchApplicationBody = z.object({
   signalsUri: of.signalsUri.optional(),
   skipConsent: of.skipConsent.optional(),
   accessTokens: of.accessTokens.optional(),
+  deviceGrant: of.deviceGrant.optional(),
   suspended: z.boolean({ error: 'suspended must be true or false' }).optional(),
 })
 
@@ -91,6 +94,8 @@ export const applicationReply = namedObject('Application', {
   signalsUri: z.string().nullable(),
   skipConsent: z.boolean(),
   accessTokens,
+  /** Whether its devices get codes that a person types. RFC 8628. */
+  deviceGrant: z.boolean(),
   subjectType,
   suspendedAt: timestampMs.nullable(),
   createdAt: timestampMs,

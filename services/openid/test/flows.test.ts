@@ -214,8 +214,30 @@ describe('A log-in at an application', function () {
     expect(await authTime('unknown', 7_200)).to.equal(due)
   })
 
+  it('device: refused where the application has none, also what was asked before that', async () => {
+    const application = await harness.insertApplication({ type: 'public', redirectUris: [], deviceGrant: true })
+    const config = await harness.configure(application)
+    const start = () => oidc.initiateDeviceAuthorization(config, { scope: 'openid profile' })
+    const asked = await start()
+    const allow = (deviceGrant: boolean) =>
+      harness.orm.em.fork().nativeUpdate(Application, { id: application.id }, { deviceGrant })
+    const errorOf = async (asking: Promise<unknown>) => await asking.then(() => null, (error: { error: string }) => error.error)
+    await allow(false)
+
+    const type = 'urn:ietf:params:oauth:grant-type:device_code'
+    expect(await errorOf(start())).to.equal('unauthorized_client')
+    const polled = oidc.genericGrantRequest(config, type, { device_code: asked.device_code })
+    expect(await errorOf(polled)).to.equal('unauthorized_client')
+    const body = { userCode: asked.user_code }
+    const typed = () => harness.calls('POST', '/oauth2/device-code', { body, as: person })
+    const person = await harness.insertPerson()
+    expect((await typed()).body).to.include({ code: 'device_code_unknown' })
+    await allow(true)
+    expect((await typed()).status).to.equal(200)
+  })
+
   it('device: a code that a person types, allowed, denied, and over after that', async () => {
-    const application = await harness.insertApplication({ type: 'public', redirectUris: [] })
+    const application = await harness.insertApplication({ type: 'public', redirectUris: [], deviceGrant: true })
     const config = await harness.configure(application)
     const person = await harness.insertPerson()
     const start = () => oidc.initiateDeviceAuthorization(config, { scope: 'openid profile' })

@@ -55,7 +55,7 @@ export async function startHarness() {
       const type = overrides.type ?? 'confidential'
       await em.insert(Application, {
         ...{ id, name: 'Wiki', type, redirectUris: [redirectUri], postLogoutRedirectUris: ['https://wiki.example/'] },
-        ...{ skipConsent: false, accessTokens: 'opaque', createdAt: new Date(clock.now()) },
+        ...{ skipConsent: false, accessTokens: 'opaque', deviceGrant: false, createdAt: new Date(clock.now()) },
         ...(type === 'confidential' && { secretHash: hashSecret(secret) }),
         ...overrides,
       })

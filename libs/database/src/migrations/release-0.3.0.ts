@@ -438,6 +438,7 @@ export const release030 = {
       signals_uri text,
       skip_consent boolean not null,
       access_tokens text not null,
+      device_grant boolean not null default false,
       sector text,
       secret_hash text,
       previous_secret_hash text,

@@ -15,6 +15,8 @@ export const Application = defineTable('Application', 'applications', {
   signalsUri: p.text().nullable(),
   skipConsent: p.boolean(),
   accessTokens: p.text().$type<(typeof accessTokenForms)[number]>(),
+  /** Devices get a code that a person types. */
+  deviceGrant: p.boolean().default(false),
   /** Whose applications know the people by the same `sub`. Null: it is the account's id. Chosen once. */
   sector: p.text().nullable(),
   /** SHA-256 in base64url. */

@@ -35,6 +35,8 @@ describe('Applications', () => {
       type: 'confidential',
       skipConsent: false,
       accessTokens: 'opaque',
+      deviceGrant: false,
+      subjectType: 'public',
     })
     const untold = { waiting: 0, lastDeliveredAt: null, failingSince: null, lastError: null }
     expect(application.receiver).to.deep.equal({ backchannel: null, signals: untold })
@@ -95,6 +97,7 @@ describe('Applications', () => {
     for (const answer of refused) expect(answer.body).to.include({ code: 'application_pairwise', statusCode: 400 })
     const moved = await patch(id, { redirectUris: ['https://wiki.example.org/'], subjectType: 'public' })
     expect(moved.body.application).to.include({ subjectType: 'pairwise' })
+    expect((await patch(id, { deviceGrant: true })).body).to.include({ code: 'application_pairwise' })
     expect((await rowOf(id)).sector).to.equal('wiki.example')
   })
 
@@ -162,7 +165,7 @@ describe('Applications', () => {
   it('are at most 200', async () => {
     const { id } = await applications.buildApplication()
     const sql = `insert into applications select n, name, type, redirect_uris, post_logout_redirect_uris, null, null,
-      skip_consent, access_tokens, null, null, null, null, created_at, null from applications, generate_series(1, 198) n
+      skip_consent, access_tokens, device_grant, null, null, null, null, null, created_at, null from applications, generate_series(1, 198) n
       where id = ?`
     await applications.orm.em.fork().execute(sql, [id])
     expect((await applications.buildApplication()).id).to.be.a('string')

@@ -58,9 +58,11 @@ function requireWebUris({ type, redirectUris }: Pick<Application, 'type' | 'redi
   if (at >= 0) throw refuse.redirect_uri_invalid({ fields: { details } })
 }
 
-/** Two hosts would have two sectors, of which the library takes none. Throws application_pairwise. */
-function requireOneHost({ redirectUris }: Pick<Application, 'redirectUris'>): void {
-  if (hostsOf(redirectUris).length > 1) throw refuse.application_pairwise()
+type Subjects = Pick<Creation, 'redirectUris' | 'deviceGrant'>
+
+/** Two hosts would be two sectors. For devices the library would fetch the application's own keys. Throws application_pairwise. */
+function requirePairwise({ redirectUris, deviceGrant }: Subjects): void {
+  if (hostsOf(redirectUris).length > 1 || deviceGrant) throw refuse.application_pairwise()
 }
 
 type Creation = z.infer<typeof createApplicationBody> & { admin: ActingAdmin }
@@ -68,14 +70,14 @@ type Creation = z.infer<typeof createApplicationBody> & { admin: ActingAdmin }
 /** Its secret is shown this once. Throws redirect_uri_invalid, application_pairwise, application_limit. Contract: 3, Applications. */
 export async function createApplication(deps: ChangeDeps, { admin, subjectType = 'public', ...given }: Creation) {
   requireWebUris(given)
-  if (subjectType === 'pairwise') requireOneHost(given)
+  if (subjectType === 'pairwise') requirePairwise(given)
   return await actAsAdmin(deps, admin, async (em) => {
     if ((await em.count(Application)) >= limits.applicationsMax) throw refuse.application_limit()
-    const { postLogoutRedirectUris = [], skipConsent = false, accessTokens = 'opaque' } = given
+    const { postLogoutRedirectUris = [], skipConsent = false, accessTokens = 'opaque', deviceGrant = false } = given
     const id = await nextId(em)
     const sector = subjectType === 'pairwise' ? sectorOf({ ...given, id }) : null
     const made = { id, sector, createdAt: new Date(deps.clock.now()), createdBy: admin.userId }
-    const chosen = { postLogoutRedirectUris, skipConsent, accessTokens }
+    const chosen = { postLogoutRedirectUris, skipConsent, accessTokens, deviceGrant }
     const application = em.create(Application, { ...given, ...chosen, ...made })
     em.persist(application)
     const isConfidential = application.type === 'confidential'
@@ -96,7 +98,7 @@ export async function patchApplication(deps: ChangeDeps, target: Target, { suspe
     const before = { ...application }
     Object.assign(application, given)
     requireWebUris(application)
-    if (given.redirectUris && application.sector != null) requireOneHost(application)
+    if (application.sector != null) requirePairwise(application)
     const changed = (Object.keys(given) as (keyof typeof given)[]).filter((name) => {
       return JSON.stringify(before[name] ?? null) !== JSON.stringify(application[name] ?? null)
     })

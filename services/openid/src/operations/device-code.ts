@@ -20,7 +20,7 @@ const waitingSql = (where: string) => `select id_hash as hash, application_id::t
 async function findWaiting(deps: Deps, em: EntityManager, where: string, value: string) {
   const [row] = await read<Waiting>(em, waitingSql(where), [value, new Date(deps.clock.now())])
   const application = row && (await findApplication(em, row.applicationId))
-  if (!row || !application) throw refuse.device_code_unknown()
+  if (!row || !application?.deviceGrant) throw refuse.device_code_unknown()
   return { row, application, scopes: (row.payload.params?.scope ?? '').split(' ').filter(Boolean) }
 }
 

@@ -9,7 +9,7 @@ export async function findApplication(em: EntityManager, id: string): Promise<Ap
   return (await em.findOne(Application, { id, suspendedAt: null })) ?? undefined
 }
 
-export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
+const deviceGrantType = 'urn:ietf:params:oauth:grant-type:device_code'
 
 /** Of an application on somebody's own device: a port that it cannot choose beforehand is any port. RFC 8252, 7.3. */
 export const isNative = (uri: string) => isPrivateUseUri(uri) || (uri.startsWith('http:') && isLoopback(uri))
@@ -23,7 +23,8 @@ export const sectorOfClient = ({ sector }: ProviderClient): string | null => (ty
 
 /** As the library reads a client. Everything else of it is its default or configuration.ts. */
 export function clientMetadata(application: Application): Payload {
-  const { id, name, type, redirectUris, postLogoutRedirectUris, accessTokens, sector, secretHash } = application
+  const { id, name, type, redirectUris, postLogoutRedirectUris, accessTokens, deviceGrant, ...rest } = application
+  const { sector, secretHash } = rest
   const isPublic = type === 'public'
   return {
     client_id: id,
@@ -32,10 +33,9 @@ export function clientMetadata(application: Application): Payload {
     post_logout_redirect_uris: postLogoutRedirectUris,
     application_type: isPublic && redirectUris.some(isNative) ? 'native' : 'web',
     token_endpoint_auth_method: isPublic ? 'none' : 'client_secret_basic',
-    // The library has no pairwise subjects for devices: it would fetch the application's keys.
     grant_types: [
       ...(redirectUris.length > 0 ? ['authorization_code'] : []),
-      ...['refresh_token', ...(sector == null ? [deviceGrant] : [])],
+      ...['refresh_token', ...(deviceGrant ? [deviceGrantType] : [])],
     ],
     response_types: redirectUris.length > 0 ? ['code'] : [],
     access_tokens: accessTokens,

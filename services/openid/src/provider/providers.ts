@@ -39,6 +39,7 @@ function createProvider(deps: ProvidersDeps, { default: Provider }: Library, con
     },
   })
   provider.use(keepPagesSafe)
+  provider.use(nameUnauthorized)
   provider.use(answerFaults(provider, deps))
   provider.use(endByHint(deps))
   // No cookie says who is there: what the library would remember of the person ends with the answer.
@@ -60,6 +61,16 @@ async function keepPagesSafe(ctx: ProviderContext, next: () => Promise<unknown>)
   const set = [ctx.response.get('Set-Cookie') as string | string[]].flat().filter(Boolean)
   const kept = set.filter((line) => !sessionCookie.test(line))
   if (kept.length < set.length) ctx.set('Set-Cookie', kept)
+}
+
+const isNotAllowed = /grant.type\S* is not allowed for this client$/
+
+/** The library has invalid_request for a grant type that the application does not have. RFC 6749, 5.2. */
+async function nameUnauthorized(ctx: ProviderContext, next: () => Promise<unknown>): Promise<void> {
+  await next()
+  const body = ctx.body as { error?: string; error_description?: string } | null
+  if (body?.error !== 'invalid_request' || !isNotAllowed.test(body.error_description ?? '')) return
+  ctx.body = { ...body, error: 'unauthorized_client' }
 }
 
 /** The library has 500 for whatever is thrown. A database that is away is 503 everywhere else. Contract: 1. */

@@ -144,7 +144,7 @@ export function ApplicationDialog({ row, onClose, onDone }: DialogProps) {
           name="subject-type"
           value={entry.subjectType}
           options={subjectTypes}
-          onPick={(subjectType) => change({ subjectType })}
+          onPick={(subjectType) => change({ subjectType, deviceGrant: false })}
         />
       )}
       <Checkbox
@@ -153,6 +153,14 @@ export function ApplicationDialog({ row, onClose, onDone }: DialogProps) {
         checked={entry.skipConsent}
         onChange={(skipConsent) => change({ skipConsent })}
       />
+      {entry.subjectType === 'public' && (
+        <Checkbox
+          label={t('Devices without a browser can log in with a code. Choose this only for applications that have some.')}
+          name="device-grant"
+          checked={entry.deviceGrant}
+          onChange={(deviceGrant) => change({ deviceGrant })}
+        />
+      )}
     </ConfirmDialog>
   )
 }

@@ -14,6 +14,7 @@ const wiki = {
   signalsUri: null,
   skipConsent: false,
   accessTokens: 'opaque',
+  deviceGrant: false,
   subjectType: 'public',
 } as unknown as Application
 
@@ -42,6 +43,7 @@ describe('The form of an application', () => {
       signalsUri: null,
       skipConsent: false,
       accessTokens: 'opaque',
+      deviceGrant: false,
       subjectType: 'public',
     })
   })

@@ -4,7 +4,7 @@ import { isApplicationUri, isPrivateUseUri, limits } from '@gatehouse/contracts/
 /** What the form holds: addresses are lines of a text. */
 export type ApplicationEntry = Pick<
   Application,
-  'name' | 'type' | 'skipConsent' | 'accessTokens' | 'subjectType'
+  'name' | 'type' | 'skipConsent' | 'accessTokens' | 'deviceGrant' | 'subjectType'
 > & {
   [field in AddressField]: string
 }
@@ -19,16 +19,17 @@ const newEntry: ApplicationEntry = {
   signalsUri: '',
   skipConsent: false,
   accessTokens: 'opaque',
+  deviceGrant: false,
   subjectType: 'public',
 }
 
 export function entryOf(application: Application | null): ApplicationEntry {
   if (!application) return newEntry
-  const { name, type, skipConsent, accessTokens, subjectType, redirectUris, postLogoutRedirectUris } = application
+  const { name, type, skipConsent, accessTokens, deviceGrant, subjectType } = application
   return {
-    ...{ name, type, skipConsent, accessTokens, subjectType },
-    redirectUris: redirectUris.join('\n'),
-    postLogoutRedirectUris: postLogoutRedirectUris.join('\n'),
+    ...{ name, type, skipConsent, accessTokens, deviceGrant, subjectType },
+    redirectUris: application.redirectUris.join('\n'),
+    postLogoutRedirectUris: application.postLogoutRedirectUris.join('\n'),
     backchannelLogoutUri: application.backchannelLogoutUri ?? '',
     signalsUri: application.signalsUri ?? '',
   }
@@ -38,11 +39,11 @@ export const splitAddresses = (text: string): string[] => text.split(/\s+/).filt
 
 /** Of a new one. */
 export function newBodyOf(entry: ApplicationEntry) {
-  const { name, type, skipConsent, accessTokens, subjectType, redirectUris, postLogoutRedirectUris } = entry
+  const { name, type, skipConsent, accessTokens, deviceGrant, subjectType } = entry
   return {
-    ...{ name: name.trim(), type, skipConsent, accessTokens, subjectType },
-    redirectUris: splitAddresses(redirectUris),
-    postLogoutRedirectUris: splitAddresses(postLogoutRedirectUris),
+    ...{ name: name.trim(), type, skipConsent, accessTokens, deviceGrant, subjectType },
+    redirectUris: splitAddresses(entry.redirectUris),
+    postLogoutRedirectUris: splitAddresses(entry.postLogoutRedirectUris),
     backchannelLogoutUri: entry.backchannelLogoutUri.trim() || null,
     signalsUri: entry.signalsUri.trim() || null,
   }
