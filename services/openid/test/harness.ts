@@ -29,12 +29,12 @@ export async function startHarness() {
   const start = async () => opening.use(await startOpenid(config, resources, { timer: manualTimer() }))
   const replicas = [await start(), await start()] as const
   await orm.em.fork().nativeUpdate(InstanceSettings, { id: 1 }, { openidEnabled: true })
-  const nobody = () => signTestCaller('openid', { address: '127.0.0.1', account: null }, clock.now())
+  const nobody = (address: string) => signTestCaller('openid', { address, account: null }, clock.now())
 
   /** As the gateway would forward it. */
   const reach = async (url: string, init: RequestInit = {}, replica: 0 | 1 = 0): Promise<Response> => {
     const headers = new Headers(init.headers)
-    headers.set(callerHeader, nobody())
+    headers.set(callerHeader, nobody(headers.get('x-test-address') ?? '127.0.0.1'))
     return await fetch(url.replace(origin, replicas[replica].url), { ...init, headers, redirect: 'manual' })
   }
   const configure = async (application: TestApplication, replica: 0 | 1 = 0) => {

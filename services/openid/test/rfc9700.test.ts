@@ -23,7 +23,7 @@ describe('RFC 9700', function () {
   let config: oidc.Configuration
   before(async () => {
     harness = await startHarness()
-    application = await harness.insertApplication()
+    application = await harness.insertApplication({ deviceGrant: true })
     config = await harness.configure(application)
   })
   after(() => harness[Symbol.asyncDispose]())

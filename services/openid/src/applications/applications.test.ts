@@ -168,11 +168,14 @@ describe('Applications', () => {
       skip_consent, access_tokens, device_grant, null, null, null, null, null, created_at, null from applications, generate_series(1, 198) n
       where id = ?`
     await applications.orm.em.fork().execute(sql, [id])
-    expect((await applications.buildApplication()).id).to.be.a('string')
+    const body = { name: 'x', type: 'public', redirectUris: [] }
 
-    const { body } = await applications.call('POST', path, { body: { name: 'x', type: 'public', redirectUris: [] } })
+    const answers = await Promise.all(Array.from({ length: 8 }, () => applications.call('POST', path, { body })))
 
-    expect(body).to.include({ code: 'application_limit', statusCode: 409 })
+    expect(answers.filter(({ status }) => status === 201)).to.have.length(1)
+    const refused = answers.filter(({ body: { code } }) => code === 'application_limit')
+    expect(refused.map(({ status }) => status)).to.deep.equal(Array.from({ length: 7 }, () => 409))
+    expect(await applications.orm.em.fork().count(Application)).to.equal(200)
   })
 
   it('are for admins only, whose role is read with the change', async () => {

@@ -1,6 +1,6 @@
 import { isPrivateUseUri, limits, type AuditAction } from '@gatehouse/contracts'
 import type { createApplicationBody, patchApplicationBody } from '@gatehouse/contracts'
-import { transaction } from '@gatehouse/database'
+import { lockName, transaction } from '@gatehouse/database'
 import {
   Application,
   assertCallerCurrent,
@@ -72,6 +72,8 @@ export async function createApplication(deps: ChangeDeps, { admin, subjectType =
   requireWebUris(given)
   if (subjectType === 'pairwise') requirePairwise(given)
   return await actAsAdmin(deps, admin, async (em) => {
+    // Two at once would count the same.
+    await lockName(em, 'applications')
     if ((await em.count(Application)) >= limits.applicationsMax) throw refuse.application_limit()
     const { postLogoutRedirectUris = [], skipConsent = false, accessTokens = 'opaque', deviceGrant = false } = given
     const id = await nextId(em)

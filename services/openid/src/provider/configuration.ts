@@ -8,6 +8,7 @@ import { lifetimes } from '../policy.ts'
 import { claimsOfScopes, createFindAccount } from './account.ts'
 import { bitsOf, createAdapter } from './adapter.ts'
 import { ownMetadata, sectorOfClient } from './client.ts'
+import { createStoredLimit } from './limit-stored.ts'
 
 export type Library = typeof library
 
@@ -38,9 +39,11 @@ export function createConfiguration(deps: ConfigurationDeps, loaded: Library, ke
     model === 'PushedAuthorizationRequest' ? new loaded.errors.InvalidRequestUri() : new loaded.errors.InvalidGrant()
   const unstorable = () =>
     new loaded.errors.InvalidRequest('the request is too long, or has characters that are not allowed')
+  const limited = () => new loaded.errors.OIDCProviderError(429, 'too_many_requests')
+  const limitStored = createStoredLimit(deps, limited)
   return {
     // By default memory, which no other replica has.
-    adapter: createAdapter({ ...deps, lost, unstorable }),
+    adapter: createAdapter({ ...deps, lost, unstorable, limitStored }),
     findAccount: createFindAccount(deps),
     jwks: keys,
     // By default no key signs the cookies. Every replica makes the same one.

@@ -2,6 +2,7 @@ import { Unavailable } from '@gatehouse/runtime'
 import type Provider from 'oidc-provider'
 import type { ProviderClient, ProviderContext } from 'oidc-provider'
 import type { Deps } from '../deps.ts'
+import { keepContext } from './adapter.ts'
 import { compareSecret, cookieNames, createConfiguration, type Library } from './configuration.ts'
 import { endByHint } from './end-session.ts'
 
@@ -38,6 +39,7 @@ function createProvider(deps: ProvidersDeps, { default: Provider }: Library, con
       return compareSecret.call(this, given, deps.clock.now())
     },
   })
+  provider.use(keepContext)
   provider.use(keepPagesSafe)
   provider.use(nameUnauthorized)
   provider.use(answerFaults(provider, deps))

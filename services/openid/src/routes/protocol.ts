@@ -1,7 +1,7 @@
 import Router from '@koa/router'
 import { protocolRoutes, type ProtocolRoute } from '@gatehouse/contracts'
 import { refuse } from '@gatehouse/runtime'
-import type { AppState } from '@gatehouse/service-kit'
+import { callerOf, type AppState } from '@gatehouse/service-kit'
 import type { Context } from 'koa'
 import type Provider from 'oidc-provider'
 import type { Deps } from '../deps.ts'
@@ -44,7 +44,7 @@ function createMount({ config, providers, requireEnabled }: Deps) {
     callbacks.set(provider, callback)
     withPublicAddress(ctx, host, protocol)
     ctx.respond = false
-    await withinRequest(() => callback(ctx.req, ctx.res))
+    await withinRequest(callerOf(ctx).address, () => callback(ctx.req, ctx.res))
   }
 }
 
