@@ -18,6 +18,7 @@ describe('The refusals', () => {
       'interaction_unknown 404',
       'receiver_missing 409',
       'receiver_uri_invalid 400',
+      'receiver_uri_private 400',
       'redirect_uri_invalid 400',
       'account_deleted 401',
       'account_deletion_blocked_owned_spaces 400',

@@ -241,6 +241,11 @@ export const refusals = {
     details,
   ),
   receiver_uri_invalid: refusal(400, 'The address must be https, or http on a loopback address', details),
+  receiver_uri_private: refusal(
+    400,
+    'This instance sends nothing to private addresses, unless its operator allows them in FEDERATION_ALLOW_PRIVATE',
+    details,
+  ),
   application_limit: refusal(409, `This instance has ${limits.applicationsMax} applications, which is the limit`),
   application_pairwise: refusal(
     400,

@@ -11,7 +11,7 @@ import type { Subjects } from './keys/subjects.ts'
 export type OpenidResources = Omit<Resources, 'accountStateCache'>
 
 export type Deps = OpenidResources & {
-  config: Pick<OpenidConfig, 'publicAddress' | 'encryptionSecret' | 'previousEncryptionSecrets'>
+  config: Pick<OpenidConfig, 'publicAddress' | 'reach' | 'encryptionSecret' | 'previousEncryptionSecrets'>
   timer: Timer
   outbound: Outbound
   encryptionKey: EncryptionKey

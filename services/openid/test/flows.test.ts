@@ -221,7 +221,11 @@ describe('A log-in at an application', function () {
     const asked = await start()
     const allow = (deviceGrant: boolean) =>
       harness.orm.em.fork().nativeUpdate(Application, { id: application.id }, { deviceGrant })
-    const errorOf = async (asking: Promise<unknown>) => await asking.then(() => null, (error: { error: string }) => error.error)
+    const errorOf = async (asking: Promise<unknown>) =>
+      await asking.then(
+        () => null,
+        (error: { error: string }) => error.error,
+      )
     await allow(false)
 
     const type = 'urn:ietf:params:oauth:grant-type:device_code'

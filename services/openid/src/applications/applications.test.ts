@@ -70,6 +70,7 @@ describe('Applications', () => {
       'https://*.example/',
       'https://wiki.example/#a',
       'javascript:alert(1)',
+      'http://127.0.0.5/',
       'nothing',
     ]
     for (const uri of wrong) {
@@ -78,7 +79,27 @@ describe('Applications', () => {
       expect((await create({ signalsUri: uri })).body, uri).to.include({ code: 'receiver_uri_invalid' })
       expect((await patch(id, { backchannelLogoutUri: uri })).body, uri).to.include({ code: 'receiver_uri_invalid' })
     }
-    expect((await create({ redirectUris: ['http://127.0.0.1:9/a', 'https://a.example/b?c=d'] })).status).to.equal(201)
+    const native = ['http://127.0.0.1:9/a', 'http://[::1]/a', 'http://localhost/a', 'https://a.example/b?c=d']
+    expect((await create({ redirectUris: native })).status).to.equal(201)
+    expect((await create({ redirectUris: ['https://localhost/a'] })).status).to.equal(201)
+    const claimed = await create({ redirectUris: [...native, 'https://localhost/a'] })
+    expect(claimed.body['details']).to.deep.equal({ field: 'redirectUris.4', reason: 'invalid' })
+    const ended = await create({ redirectUris: native, postLogoutRedirectUris: ['https://[::1]/a'] })
+    expect(ended.body['details']).to.deep.equal({ field: 'postLogoutRedirectUris.0', reason: 'invalid' })
+  })
+
+  it('are told at private addresses only where the operator allows them', async () => {
+    const uris = ['http://127.0.0.1:9/s', 'http://localhost/s', 'https://[::1]/s', 'https://10.0.0.1/s']
+    await using closed = await startApplications({ allowPrivate: '' })
+    const { id } = await closed.buildApplication({ signalsUri: 'https://wiki.example/s' })
+    for (const uri of uris) {
+      const body = { name: 'x', type: 'public', redirectUris: [], backchannelLogoutUri: uri }
+      const created = await closed.call('POST', path, { body })
+      expect(created.body, uri).to.include({ code: 'receiver_uri_private', statusCode: 400 })
+      const patched = await closed.call('PATCH', `${path}/${id}`, { body: { signalsUri: uri } })
+      expect(patched.body['details'], uri).to.deep.equal({ field: 'signalsUri', reason: 'invalid' })
+    }
+    expect((await applications.buildApplication({ signalsUri: 'http://localhost/s' })).id).to.be.a('string')
   })
 
   it('choose pairwise subjects once, with one host, which may move', async () => {

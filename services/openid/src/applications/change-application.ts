@@ -1,4 +1,4 @@
-import { isPrivateUseUri, limits, type AuditAction } from '@gatehouse/contracts'
+import { limits, type AuditAction } from '@gatehouse/contracts'
 import type { createApplicationBody, patchApplicationBody } from '@gatehouse/contracts'
 import { lockName, transaction } from '@gatehouse/database'
 import {
@@ -14,12 +14,13 @@ import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 import { endApplication } from '../grants/end-grants.ts'
-import { hostsOf, sectorOf } from '../keys/subjects.ts'
+import { sectorOf } from '../keys/subjects.ts'
 import { verify } from '../notices/signal-routes.ts'
 import { dropNotices, tryNow } from '../notices/write-notices.ts'
+import { requirePairwise, requireReceivers, requireRedirectUris, type ReceiverUris } from './require-addresses.ts'
 import { renewSecret } from './secrets.ts'
 
-type ChangeDeps = Pick<Deps, 'orm' | 'clock' | 'random' | 'notices'>
+type ChangeDeps = Pick<Deps, 'orm' | 'clock' | 'random' | 'notices' | 'config'>
 type Target = { id: string; admin: ActingAdmin }
 type Act = { action: AuditAction; detail?: Record<string, unknown> }
 
@@ -51,25 +52,15 @@ async function change<T>(
   })
 }
 
-/** Only what a person installs may have a scheme of its own: RFC 8252, 7.1. Throws redirect_uri_invalid. */
-function requireWebUris({ type, redirectUris }: Pick<Application, 'type' | 'redirectUris'>): void {
-  const at = type === 'public' ? -1 : redirectUris.findIndex(isPrivateUseUri)
-  const details = { field: `redirectUris.${at}`, reason: 'invalid' } as const
-  if (at >= 0) throw refuse.redirect_uri_invalid({ fields: { details } })
-}
-
-type Subjects = Pick<Creation, 'redirectUris' | 'deviceGrant'>
-
-/** Two hosts would be two sectors. For devices the library would fetch the application's own keys. Throws application_pairwise. */
-function requirePairwise({ redirectUris, deviceGrant }: Subjects): void {
-  if (hostsOf(redirectUris).length > 1 || deviceGrant) throw refuse.application_pairwise()
-}
-
 type Creation = z.infer<typeof createApplicationBody> & { admin: ActingAdmin }
 
-/** Its secret is shown this once. Throws redirect_uri_invalid, application_pairwise, application_limit. Contract: 3, Applications. */
+/**
+ * Its secret is shown this once. Throws redirect_uri_invalid, receiver_uri_private,
+ * application_pairwise, application_limit. Contract: 3, Applications.
+ */
 export async function createApplication(deps: ChangeDeps, { admin, subjectType = 'public', ...given }: Creation) {
-  requireWebUris(given)
+  requireRedirectUris(given)
+  requireReceivers(deps, given)
   if (subjectType === 'pairwise') requirePairwise(given)
   return await actAsAdmin(deps, admin, async (em) => {
     // Two at once would count the same.
@@ -93,13 +84,17 @@ export async function createApplication(deps: ChangeDeps, { admin, subjectType =
 
 type Change = z.infer<typeof patchApplicationBody>
 
-/** Its users keep their `sub` at another host. Throws application_unknown, redirect_uri_invalid, application_pairwise. Contract: 3, Applications. */
+/**
+ * Its users keep their `sub` at another host. Throws application_unknown, redirect_uri_invalid, receiver_uri_private,
+ * application_pairwise. Contract: 3, Applications.
+ */
 export async function patchApplication(deps: ChangeDeps, target: Target, { suspended, ...given }: Change) {
   const { admin } = target
   return await change(deps, target, async (application, em) => {
+    requireReceivers(deps, given)
     const before = { ...application }
     Object.assign(application, given)
-    requireWebUris(application)
+    requireRedirectUris(application)
     if (application.sector != null) requirePairwise(application)
     const changed = (Object.keys(given) as (keyof typeof given)[]).filter((name) => {
       return JSON.stringify(before[name] ?? null) !== JSON.stringify(application[name] ?? null)
@@ -124,8 +119,7 @@ async function followAddress(em: EntityManager, { now, before, name, channel }: 
   if (now[name] == null) await dropNotices(em, now.id, [channel])
   else await tryNow(em, now.id, [channel])
 }
-type Uris = Pick<Application, 'backchannelLogoutUri' | 'signalsUri'>
-type Move = { now: Application; before: Uris; name: keyof Uris; channel: NoticeChannel }
+type Move = { now: Application; before: ReceiverUris; name: keyof ReceiverUris; channel: NoticeChannel }
 
 /** What it was allowed ends with the commit. Throws application_unknown. Contract: 3, Applications. */
 export async function deleteApplication(deps: ChangeDeps, target: Target): Promise<void> {

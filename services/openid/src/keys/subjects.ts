@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto'
 import { decrypt, encrypt } from '@gatehouse/auth'
-import { loopbackHost } from '@gatehouse/contracts'
+import { isNativeUri } from '@gatehouse/contracts'
 import { changeRows } from '@gatehouse/database'
 import { OpenidKey, type Application } from '@gatehouse/domain'
 import { randomToken } from '@gatehouse/runtime'
@@ -76,6 +76,6 @@ export const hostsOf = (redirectUris: readonly string[]): string[] => [
 
 /** Applications of one host know the same people. One on a device has no host of its own. OpenID Connect Core, 8.1. */
 export function sectorOf({ id, redirectUris }: Addressed): string {
-  const [host = ''] = hostsOf(redirectUris)
-  return host === '' || loopbackHost.test(host.replace(/:\d+$/, '')) ? id : host
+  const [uri] = redirectUris
+  return uri === undefined || isNativeUri(uri) ? id : new URL(uri).host
 }

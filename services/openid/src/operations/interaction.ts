@@ -1,5 +1,12 @@
+import { isNativeUri } from '@gatehouse/contracts'
 import { transaction } from '@gatehouse/database'
-import { ApplicationConsent, assertCallerCurrent, findLogin, type ActingCaller, type Application } from '@gatehouse/domain'
+import {
+  ApplicationConsent,
+  assertCallerCurrent,
+  findLogin,
+  type ActingCaller,
+  type Application,
+} from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Context } from 'koa'
@@ -7,7 +14,7 @@ import type { ProviderInteraction } from 'oidc-provider'
 import type { Deps } from '../deps.ts'
 import { isLoginDue } from '../grants/authentication.ts'
 import { insertGrant } from '../grants/allow.ts'
-import { findApplication, isNative } from '../provider/client.ts'
+import { findApplication } from '../provider/client.ts'
 import { withPublicAddress } from '../routes/protocol.ts'
 
 type Http = Pick<Context, 'req' | 'res'>
@@ -63,7 +70,7 @@ async function judgeLogin(deps: Deps, em: EntityManager, { interaction, applicat
 
 async function isConsentNeeded(deps: Deps, { interaction, application, caller }: Asking): Promise<boolean> {
   // Any program on the device can be at that address, and ask in the name of this one. RFC 8252, 8.6.
-  if (application.type === 'public' && isNative(String(interaction.params['redirect_uri']))) return true
+  if (application.type === 'public' && isNativeUri(String(interaction.params['redirect_uri']))) return true
   if (application.skipConsent) return false
   if (
     String(interaction.params['prompt'] ?? '')
