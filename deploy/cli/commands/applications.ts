@@ -39,7 +39,11 @@ export function defineApplicationCommands(group: DefineGroup): void {
     .option('--skip-consent <boolean>', 'true or false', readBoolean)
     .option(...tokens)
     .option(...device)
-  define('renew-secret <application>', 'Make a new secret; the one before works for a day', renewSecret)
+  define(
+    'renew-secret <application>',
+    'Make a new secret; the one before works for a day, unless a second one follows',
+    renewSecret,
+  )
   define(
     'verify <application>',
     'Send a verification event to the receiver of signals',
