@@ -1,10 +1,10 @@
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto'
-import { decrypt, encrypt } from '@gatehouse/auth'
+import { decrypt, encrypt, type EncryptionKey } from '@gatehouse/auth'
 import { isNativeUri } from '@gatehouse/contracts'
 import { changeRows } from '@gatehouse/database'
 import { OpenidKey, type Application } from '@gatehouse/domain'
-import { randomToken } from '@gatehouse/runtime'
-import type { Deps } from '../deps.ts'
+import { randomToken, type Clock, type Random } from '@gatehouse/runtime'
+import type { MikroORM } from '@mikro-orm/postgresql'
 import { keyContext } from './keys.ts'
 
 /** By whom an application knows the people. `sector` null: by the account's id. OpenID Connect Core, 8. */
@@ -14,7 +14,7 @@ export type Subjects = {
   accountOf(sector: string | null, subject: string): Promise<string | null>
 }
 
-type SubjectDeps = Pick<Deps, 'orm' | 'clock' | 'random' | 'encryptionKey'>
+type SubjectDeps = { orm: MikroORM; clock: Clock; random: Random; encryptionKey: EncryptionKey }
 
 /** Its secret is made at the first use, and never rotates: every application would get other people. */
 export function createSubjects(deps: SubjectDeps): Subjects {
