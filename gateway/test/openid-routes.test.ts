@@ -40,6 +40,19 @@ describe('The routes of OpenID Connect', () => {
     expect([response.status, response.headers.get('allow')]).to.deep.equal([405, 'POST, OPTIONS'])
   })
 
+  it('a HEAD reaches no service where a GET uses something up', async () => {
+    const head = async (path: string) => {
+      const { status, headers } = await fetch(harness.url + path, { method: 'HEAD', redirect: 'manual' })
+      return [status, headers.get('allow')]
+    }
+    const using = [...routes.filter(([, { readsCookies }]) => readsCookies).map(([, { path }]) => path)]
+    for (const path of [...using, '/api/auth/providers/own/callback'])
+      expect(await head(path.replace(':uid', 'uid')), path).to.deep.equal([405, 'GET, OPTIONS'])
+    expect(harness.stub.seen).to.deep.equal([])
+    expect((await head('/oauth2/jwks'))[0]).to.be.lessThan(405)
+    expect(harness.stub.seen.at(-1)?.method).to.equal('HEAD')
+  })
+
   it('the log does not hold their queries', async () => {
     await fetch(`${harness.url}/oauth2/auth?code=a-code-that-is-secret&state=a-state`, { redirect: 'manual' })
     await fetch(`${harness.url}/oauth2/end-session?id_token_hint=a-token-that-is-secret`, { redirect: 'manual' })

@@ -91,6 +91,9 @@ describe('applications that log people in, in the browser', function () {
     await actions.clickInDialog(page, 'Add application')
     await actions.waitForText(page, /^http:\/\/wiki\.example\/callback isn’t allowed\./)
     await actions.fillField(page, 'Redirect addresses', `${wiki}/callback`)
+    const devices =
+      'Devices without a browser can log in with a code. Choose this only for applications that have some.'
+    await page.getByRole('checkbox', { name: shown(devices) }).check()
 
     await actions.clickInDialog(page, 'Add application')
 

@@ -147,9 +147,10 @@ async function fill(instance: Instance): Promise<string[]> {
        (2, 'https://chess.example', 'chess.example', 'none', 'revoked', now())`,
   )
   await instance.runSql(
-    `insert into applications (id, name, type, secret_hash, redirect_uris, post_logout_redirect_uris, skip_consent, access_tokens, created_at)
-     values (1, 'Punched cards wiki', 'confidential', 'x', '["https://wiki.engine.example/callback"]', '[]', false, 'opaque', now()),
-       (2, 'Card reader', 'public', null, '[]', '[]', false, 'opaque', now())`,
+    `insert into applications (id, name, type, secret_hash, redirect_uris, post_logout_redirect_uris, skip_consent, access_tokens, device_grant,
+       created_at)
+     values (1, 'Punched cards wiki', 'confidential', 'x', '["https://wiki.engine.example/callback"]', '[]', false, 'opaque', false, now()),
+       (2, 'Card reader', 'public', null, '[]', '[]', false, 'opaque', true, now())`,
   )
   await instance.runSql(
     `insert into application_consents (account_id, application_id, scopes, granted_at)

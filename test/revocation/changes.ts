@@ -2,7 +2,7 @@ import { callApi } from '../api.ts'
 import { accountPassword, type Account } from './accounts.ts'
 
 /** Behind a proxy, so that each account, and each of its devices, has a network and limits of its own. */
-const headersOf = ({ id }: Account, device = 0) => ({
+export const headersOf = ({ id }: Account, device = 0) => ({
   'x-forwarded-for': `${10 + device}.${Number(id) & 255}.${(Number(id) >> 8) & 255}.7`,
 })
 

@@ -13,26 +13,36 @@ type FaultTarget = {
 }
 
 /** `done` counts the faults by name. `nats` is that of `cluster` where it has several nodes. */
-type Options = { pick: Pick; done: Map<string, number>; stop: AbortSignal; nats?: NatsCluster | undefined }
+type Options = {
+  pick: Pick
+  done: Map<string, number>
+  stop: AbortSignal
+  nats?: NatsCluster | undefined
+  /** Each process of these is killed or frozen first, in turn. By default gateways, session gateways and identities, as it falls. */
+  services?: RegExp
+}
 
 /**
- * Kills, freezes and restarts Redis, NATS, gateways, session gateways and identities one after the other until `stop`
- * aborts; all of them run again when it resolves.
+ * Kills, freezes and restarts Redis, NATS and processes one after the other until `stop` aborts; all of them run again when it resolves.
  */
-export async function injectFaults(cluster: Cluster, { pick, done, stop, nats: nodes }: Options): Promise<void> {
+export async function injectFaults(
+  cluster: Cluster,
+  { pick, done, stop, nats: nodes, services }: Options,
+): Promise<void> {
   const count = (what: string): void => void done.set(what, (done.get(what) ?? 0) + 1)
-  const processes = cluster.processes.filter(({ service }) => /gateway|identity/.test(service))
+  const processes = cluster.processes.filter(({ service }) => (services ?? /gateway|identity/).test(service))
   const redis = named('Redis', cluster.redis)
   const nats = nodes ? leaderOf(nodes) : named('NATS', cluster.nats)
-  const targets: FaultTarget[] = [
-    ...[redis, redis, redis, redis, nats, nats],
-    ...processes.map((process) => named(process.service, process)),
-  ]
+  const own = processes.map((process) => named(process.service, process))
+  const targets: FaultTarget[] = [...(services ? [redis, nats] : [redis, redis, redis, redis, nats, nats]), ...own]
   // So that a short run has them too.
-  const first = nodes ? [nats, redis, nats, nats] : [redis, nats, redis]
+  const first = services ? [...own, redis, nats] : nodes ? [nats, redis, nats, nats] : [redis, nats, redis]
+  let toKill = services ? own.map((_, index) => index % 2 === 0) : []
   while (!stop.aborted) {
     const target = first.shift() ?? targets[pick(targets.length)]!
-    if (pick(2) === 0) {
+    const [isKill = pick(2) === 0, ...others] = toKill
+    toKill = others
+    if (isKill) {
       count(`${target.name} killed`)
       await target.kill()
       await pause(pick(1_500))

@@ -10,6 +10,9 @@ const logout = ['--logout-uri <uri>', 'receives Back-Channel Logout; "none" remo
 const signals = ['--signals-uri <uri>', 'receives Shared Signals; "none" removes it'] as const
 const tokens = ['--access-tokens <form>', 'opaque or jwt'] as const
 
+const device = ['--device-grant <boolean>', 'true or false: whether devices log in with a code', readBoolean] as const
+const subject = ['--subject-type <type>', 'public or pairwise: whether other hosts get the same user IDs'] as const
+
 /** `applications …`. Contract: 3, Applications. */
 export function defineApplicationCommands(group: DefineGroup): void {
   const define = group(
@@ -25,6 +28,8 @@ export function defineApplicationCommands(group: DefineGroup): void {
     .option(...signals)
     .option('--skip-consent', "don't ask users for their consent")
     .option(...tokens)
+    .option(...device)
+    .option(...subject)
   define('change <application>', 'Change what is given', changeApplication)
     .option('--name <name>', 'a new name')
     .option(...redirect)
@@ -33,7 +38,12 @@ export function defineApplicationCommands(group: DefineGroup): void {
     .option(...signals)
     .option('--skip-consent <boolean>', 'true or false', readBoolean)
     .option(...tokens)
-  define('renew-secret <application>', 'Make a new secret; the one before works for a day', renewSecret)
+    .option(...device)
+  define(
+    'renew-secret <application>',
+    'Make a new secret; the one before works for a day, unless a second one follows',
+    renewSecret,
+  )
   define(
     'verify <application>',
     'Send a verification event to the receiver of signals',
@@ -75,9 +85,12 @@ type Given = {
   signalsUri?: string
   skipConsent?: boolean
   accessTokens?: string
+  deviceGrant?: boolean
+  subjectType?: string
 }
 
-function bodyOf({ redirectUri, postLogoutUri, logoutUri, signalsUri, skipConsent, accessTokens }: Given) {
+function bodyOf({ redirectUri, postLogoutUri, logoutUri, signalsUri, skipConsent, ...given }: Given) {
+  const { accessTokens, deviceGrant, subjectType } = given
   const orNull = (uri: string) => (uri === 'none' ? null : uri)
   return {
     ...(redirectUri && { redirectUris: redirectUri }),
@@ -86,6 +99,8 @@ function bodyOf({ redirectUri, postLogoutUri, logoutUri, signalsUri, skipConsent
     ...(signalsUri !== undefined && { signalsUri: orNull(signalsUri) }),
     ...(skipConsent !== undefined && { skipConsent }),
     ...(accessTokens !== undefined && { accessTokens }),
+    ...(deviceGrant !== undefined && { deviceGrant }),
+    ...(subjectType !== undefined && { subjectType }),
   }
 }
 

@@ -116,12 +116,18 @@ export function createEndpointRoutes(deps: TargetDeps): FindRoute {
     .sort((one, other) => (sortKey(one) < sortKey(other) ? -1 : 1))
   return (method, path) => {
     const methods = fixedPaths.get(path) ?? findPattern(patterns, path.split('/'))?.methods
-    return methods && (methods.get(method === 'HEAD' ? 'GET' : method) ?? { allowed: allowedOf(methods) })
+    return methods && (findMethod(methods, method) ?? { allowed: allowedOf(methods) })
   }
 }
 
+/** A HEAD never uses up what a GET does. RFC 9110, 9.2.1. */
+function findMethod(methods: Methods, method: string) {
+  const found = methods.get(method === 'HEAD' ? 'GET' : method)
+  return method === 'HEAD' && found && !found.target.isRead ? undefined : found
+}
+
 function allowedOf(methods: Methods): string[] {
-  const all = [...methods.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+  const all = [...methods].flatMap(([method, { target }]) => (target.isRead ? [method, 'HEAD'] : [method]))
   return [...new Set([...all, 'OPTIONS'])]
 }
 

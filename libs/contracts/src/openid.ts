@@ -9,6 +9,8 @@ import { anyText, namedObject, requiredText, snowflake, text, timestampMs } from
 export const applicationTypes = ['confidential', 'public'] as const
 export type ApplicationType = (typeof applicationTypes)[number]
 export const accessTokenForms = ['opaque', 'jwt'] as const
+/** `public`: `sub` is the account's id. `pairwise`: applications of other hosts have others. OpenID Connect Core, 8. */
+export const subjectTypes = ['public', 'pairwise'] as const
 /** `profile` gives name, preferred_username, picture and updated_at. */
 export const applicationScopes = ['openid', 'profile', 'offline_access'] as const
 
@@ -27,6 +29,9 @@ const applicationType = z
 const accessTokens = z
   .enum(accessTokenForms, { error: 'accessTokens must be opaque or jwt' })
   .meta({ id: 'AccessTokenForm' })
+const subjectType = z
+  .enum(subjectTypes, { error: 'subjectType must be public or pairwise' })
+  .meta({ id: 'SubjectType' })
 
 const of = {
   name: requiredText('name', limits.applicationNameMax),
@@ -42,6 +47,7 @@ const of = {
   signalsUri: webUri('signalsUri').nullable(),
   skipConsent: z.boolean({ error: 'skipConsent must be true or false' }),
   accessTokens,
+  deviceGrant: z.boolean({ error: 'deviceGrant must be true or false' }),
 }
 
 export const createApplicationBody = z.object({
@@ -53,6 +59,8 @@ export const createApplicationBody = z.object({
   signalsUri: of.signalsUri.optional(),
   skipConsent: of.skipConsent.optional(),
   accessTokens: of.accessTokens.optional(),
+  deviceGrant: of.deviceGrant.optional(),
+  subjectType: subjectType.optional(),
 })
 export const patchApplicationBody = z.object({
   name: of.name.optional(),
@@ -62,6 +70,7 @@ export const patchApplicationBody = z.object({
   signalsUri: of.signalsUri.optional(),
   skipConsent: of.skipConsent.optional(),
   accessTokens: of.accessTokens.optional(),
+  deviceGrant: of.deviceGrant.optional(),
   suspended: z.boolean({ error: 'suspended must be true or false' }).optional(),
 })
 
@@ -85,6 +94,9 @@ export const applicationReply = namedObject('Application', {
   signalsUri: z.string().nullable(),
   skipConsent: z.boolean(),
   accessTokens,
+  /** Whether its devices get codes that a person types. RFC 8628. */
+  deviceGrant: z.boolean(),
+  subjectType,
   suspendedAt: timestampMs.nullable(),
   createdAt: timestampMs,
   createdBy: snowflake.nullable(),

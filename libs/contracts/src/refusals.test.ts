@@ -10,6 +10,7 @@ describe('The refusals', () => {
     expect(stated).to.have.members([
       'accent_color_invalid 400',
       'application_limit 409',
+      'application_pairwise 400',
       'application_public 409',
       'application_unknown 404',
       'device_code_unknown 404',
@@ -17,6 +18,7 @@ describe('The refusals', () => {
       'interaction_unknown 404',
       'receiver_missing 409',
       'receiver_uri_invalid 400',
+      'receiver_uri_private 400',
       'redirect_uri_invalid 400',
       'account_deleted 401',
       'account_deletion_blocked_owned_spaces 400',

@@ -241,7 +241,16 @@ export const refusals = {
     details,
   ),
   receiver_uri_invalid: refusal(400, 'The address must be https, or http on a loopback address', details),
+  receiver_uri_private: refusal(
+    400,
+    'This instance sends nothing to private addresses, unless its operator allows them in FEDERATION_ALLOW_PRIVATE',
+    details,
+  ),
   application_limit: refusal(409, `This instance has ${limits.applicationsMax} applications, which is the limit`),
+  application_pairwise: refusal(
+    400,
+    'With subjectType pairwise, all redirectUris must have the same host, and deviceGrant is not possible',
+  ),
   application_public: refusal(409, 'A public application has no secret'),
   receiver_missing: refusal(409, 'This application has no address for signals'),
   interaction_unknown: refusal(404, 'This request is over, or belongs to another browser: start again there'),

@@ -131,7 +131,7 @@ export const grants: Readonly<Record<DatabaseService, Grants>> = {
       instance_settings: 'select (id, worker_id, openid_enabled)',
       ...allow(all, 'applications', 'openid_rows', 'openid_keys', 'application_consents'),
       ...allow(all, 'application_notices', 'application_receivers'),
-      sign_ins: 'select (user_id, signed_in_at)',
+      sign_ins: 'select (user_id, signed_in_at, method, logged_in_at)',
       federation_limits: 'select, insert, update',
     },
   },

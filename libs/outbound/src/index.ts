@@ -1,3 +1,3 @@
 export { parseCidrs, parseResolve, type OutboundConfig, type ResolveTable } from './addresses.ts'
 export * from './outbound.ts'
-export { OutboundFailure, type OutboundFailureKind } from './target.ts'
+export { mayReach, OutboundFailure, type OutboundFailureKind } from './target.ts'

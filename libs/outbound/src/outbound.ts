@@ -1,7 +1,7 @@
 import { errors, type Dispatcher, type Pool } from 'undici'
-import { normalizeHostName, parseAllowList, type OutboundConfig, type ResolveTable } from './addresses.ts'
+import { parseAllowList, type OutboundConfig } from './addresses.ts'
 import { createConnections } from './connections.ts'
-import { OutboundFailure, createDnsLookup, parseUrl, resolveTarget } from './target.ts'
+import { OutboundFailure, createDnsLookup, parseUrl, readTable, resolveTarget } from './target.ts'
 import type { Lookup, OutboundFailureKind } from './target.ts'
 
 /** Unless a request sets another limit. */
@@ -70,15 +70,6 @@ function outgoing(request: OutboundRequest, url: URL) {
   const headers = Object.entries(request.headers ?? {}).filter(([name]) => name.toLowerCase() !== 'host')
   const path = `${url.pathname}${url.search}`
   return { method: request.method, path, headers: Object.fromEntries(headers), body: request.body ?? null }
-}
-
-function readTable(table: ResolveTable): Map<string, ResolveTable[string]> {
-  const entries = Object.entries(table).map(([name, place]): [string, ResolveTable[string]] => {
-    const host = normalizeHostName(name)
-    if (host === undefined) throw new Error(`"${name}" is not a host name`)
-    return [host, place]
-  })
-  return new Map(entries)
 }
 
 /** A malformed request is a fault of this process. All else is the peer's failure. */

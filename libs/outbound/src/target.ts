@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { promises as dns } from 'node:dns'
-import { isPublicAddress, resolveAddresses, type AllowList, type ResolveTable } from './addresses.ts'
+import { isPublicAddress, normalizeHostName, parseAllowList, resolveAddresses } from './addresses.ts'
+import type { AllowList, OutboundConfig, ResolveTable } from './addresses.ts'
 
 export type OutboundFailureKind =
   'forbidden_address' | 'invalid_url' | 'unresolved' | 'timeout' | 'unreachable' | 'too_large' | 'redirect'
@@ -34,14 +35,39 @@ export function parseUrl(text: string): URL {
  * `forbidden_address` when one of them is not allowed. Contract: 7, outbound requests.
  */
 export async function resolveTarget(guard: Guard, url: URL): Promise<Target> {
-  const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
+  const host = hostOf(url)
   const entry = guard.table.get(host)
   const addresses = entry ? [entry.address] : await addressesOf(guard.lookup, host)
-  const isHttps = url.protocol === 'https:'
-  const isOpen = (address: string) => guard.allowed.covers(address) || (isHttps && isPublicAddress(address))
-  if (!addresses.every(isOpen))
+  if (!areOpen(guard, url, addresses))
     throw new OutboundFailure('forbidden_address', `${url.host} leads to a forbidden address`)
   return { origin: url.origin, addresses: addresses.toSorted(), port: entry?.port }
+}
+
+const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
+
+function areOpen({ allowed }: Pick<Guard, 'allowed'>, { protocol }: URL, addresses: readonly string[]): boolean {
+  return addresses.every((address) => allowed.covers(address) || (protocol === 'https:' && isPublicAddress(address)))
+}
+
+/**
+ * False: whatever name servers say, no request may go there. Without a lookup: of names only the own computer and the table count.
+ * Throws OutboundFailure `invalid_url`, and for a faulty config.
+ */
+export function mayReach({ allowPrivate, resolve }: OutboundConfig, text: string): boolean {
+  const url = parseUrl(text)
+  const host = hostOf(url)
+  const entry = readTable(resolve).get(host)
+  const own = isLocalhost(host) ? ownAddresses : isIP(host) === 0 ? [] : [host]
+  return areOpen({ allowed: parseAllowList(allowPrivate) }, url, entry ? [entry.address] : own)
+}
+
+export function readTable(table: ResolveTable): Map<string, ResolveTable[string]> {
+  const entries = Object.entries(table).map(([name, place]): [string, ResolveTable[string]] => {
+    const host = normalizeHostName(name)
+    if (host === undefined) throw new Error(`"${name}" is not a host name`)
+    return [host, place]
+  })
+  return new Map(entries)
 }
 
 /** Answers of name servers. A name server that is silent says nothing about the name. */
@@ -67,10 +93,12 @@ export function createDnsLookup(nameServers?: string[]): Lookup {
   const resolver = new dns.Resolver({ timeout: attemptMs, maxTimeout: attemptMs, tries: 2 })
   if (nameServers) resolver.setServers(nameServers)
   return {
-    addressesOf: async (host) => (isLocalhost(host) ? ['127.0.0.1', '::1'] : await resolveAddresses(resolver, host)),
+    addressesOf: async (host) => (isLocalhost(host) ? [...ownAddresses] : await resolveAddresses(resolver, host)),
     close: () => resolver.cancel(),
   }
 }
+
+const ownAddresses = ['127.0.0.1', '::1'] as const
 
 /** Name servers need not know these names (RFC 6761). */
 const isLocalhost = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost')

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { createOutbound } from '../src/index.ts'
+import { createOutbound, mayReach } from '../src/index.ts'
 import { buildOutbound, failureKind, startPeer } from './harness.ts'
 
 describe('the guard', () => {
@@ -45,6 +45,12 @@ describe('the guard', () => {
 
     expect(new Set(kinds)).to.deep.equal(new Set(['forbidden_address']))
     expect(peer.connections).to.equal(0)
+    const closed = { allowPrivate: [], resolve: { 'peer.test': { address: '10.0.0.1' } } }
+    expect([...urls, 'https://peer.test/'].filter((url) => mayReach(closed, url))).to.deep.equal([])
+    expect(urls.filter((url) => !mayReach({ allowPrivate: ['loopback'], resolve: {} }, url))).to.deep.equal(
+      urls.filter((url) => /0\.0\.0\.0/.test(url)),
+    )
+    expect(mayReach(closed, 'https://wiki.example/')).to.equal(true)
   })
 
   it('refuses plain http to public addresses', async () => {

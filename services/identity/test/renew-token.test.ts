@@ -1,6 +1,6 @@
 import { createTokenKey, verifyToken } from '@gatehouse/auth'
 import { judgeToken, readAccountStates } from '@gatehouse/authority'
-import type { User } from '@gatehouse/domain'
+import { findLogin, type User } from '@gatehouse/domain'
 import { answered } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { buildUser } from './builders.ts'
@@ -42,6 +42,31 @@ describe('POST /api/users/@me/renew', () => {
     expect(signIn).to.include({ method: 'renewal', signedInAt: identity.clock.now() })
     expect(others).to.deep.equal([])
     await answered(renew(user, daySeconds + 1), 200)
+  })
+
+  it('is no login: what applications are told is the login of the session, after any number of renewals', async () => {
+    const user = await buildUser(identity)
+    const loginOf = (tokenIssuedAt: number) =>
+      findLogin(identity.deps.orm.em.fork(), { userId: user.id, tokenIssuedAt })
+    const logIn = () =>
+      identity.call('POST', '/api/auth/login', { body: { username: user.username, password: testPassword } })
+    await answered(logIn())
+    const loggedInAt = now()
+    for (const time of ['first', 'second']) {
+      identity.clock.advance((daySeconds + 1) * 1_000)
+      await answered(renew(user, time === 'first' ? now() - loggedInAt : daySeconds + 1))
+      expect(await loginOf(now()), time).to.equal(loggedInAt)
+    }
+    identity.clock.advance(1_000)
+    await answered(logIn())
+    expect(await loginOf(now())).to.equal(now())
+    expect(await loginOf(now() - 1)).to.equal(loggedInAt)
+
+    identity.clock.advance(1_000)
+    const { body } = await answered(endSessions(user))
+    const { iat } = claimsOf(body['token'])
+    expect(await loginOf(iat), 'the password was confirmed').to.equal(iat)
+    expect(await loginOf(iat + 5), 'no sign-in is known').to.equal(null)
   })
 
   it('takes no token of a day or less, and none where JWT_RENEW is off', async () => {

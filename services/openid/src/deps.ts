@@ -5,16 +5,18 @@ import type { Resources } from '@gatehouse/service-kit'
 import type Provider from 'oidc-provider'
 import type { OpenidConfig } from './config.ts'
 import type { SigningKeyring } from './keys/keys.ts'
+import type { Subjects } from './keys/subjects.ts'
 
 /** No Redis: the rows are read with the accounts that they name. */
 export type OpenidResources = Omit<Resources, 'accountStateCache'>
 
 export type Deps = OpenidResources & {
-  config: Pick<OpenidConfig, 'publicAddress' | 'encryptionSecret' | 'previousEncryptionSecrets'>
+  config: Pick<OpenidConfig, 'publicAddress' | 'reach' | 'encryptionSecret' | 'previousEncryptionSecrets'>
   timer: Timer
   outbound: Outbound
   encryptionKey: EncryptionKey
   keyring: SigningKeyring
+  subjects: Subjects
   /** Loaded at the first use, and made again when the keys change. */
   providers: { current(): Promise<Provider> }
   /** Throws not_found while the setting is off. */

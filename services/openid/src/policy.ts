@@ -14,6 +14,11 @@ export const policy = {
   noticeMs: 3 * day,
   /** Of one account, as log-ins of one network. */
   deviceCodeAttempts: { name: 'openid-device-code', requests: 15, windowMs: 2 * minute },
+  /** What anybody may have stored in the name of a public application: devices that wait, and pushed requests. */
+  storedRequests: {
+    ofNetwork: { name: 'openid-stored-network', requests: 60, windowMs: minute },
+    ofApplication: { name: 'openid-stored-application', requests: 600, windowMs: minute },
+  },
   grantsAtOneApplication: 50,
   grantsOfAccount: 1_000,
   sweepIntervalMs: 10 * minute,

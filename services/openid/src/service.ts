@@ -6,6 +6,7 @@ import { applicationRoutes } from './applications/routes.ts'
 import type { OpenidConfig } from './config.ts'
 import type { Deps, OpenidResources } from './deps.ts'
 import { createKeyring } from './keys/keys.ts'
+import { createSubjects } from './keys/subjects.ts'
 import { signalRoutes, startNotices, type Notices } from './notices/notices.ts'
 import { policy } from './policy.ts'
 import { createProviders } from './provider/providers.ts'
@@ -24,9 +25,10 @@ export async function startOpenid(
   const encryptionKey = createEncryptionKey(config.encryptionSecret, config.previousEncryptionSecrets)
   const outbound = overrides.outbound ?? opening.use(createOutbound(config.reach))
   const keyring = createKeyring({ ...resources, config, encryptionKey })
-  const providers = createProviders({ ...resources, config, keyring: overrides.keyring ?? keyring })
+  const subjects = createSubjects({ ...resources, encryptionKey })
+  const providers = createProviders({ ...resources, config, subjects, keyring: overrides.keyring ?? keyring })
   const requireEnabled = createGate(resources, policy.refreshMs)
-  const own = { timer: systemTimer, config, encryptionKey, outbound, keyring, providers, requireEnabled }
+  const own = { timer: systemTimer, config, encryptionKey, outbound, keyring, subjects, providers, requireEnabled }
   const basis = { ...resources, ...own, ...overrides }
   opening.use(startSweep(basis))
   const notices = opening.use(await startNotices(basis))

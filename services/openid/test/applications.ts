@@ -22,7 +22,7 @@ const keyring = {
     new SignJWT(payload).setProtectedHeader({ alg: 'RS256', typ, kid: 'test' }).sign(privateKey),
 }
 
-const configOf = (name: string) => ({
+const configOf = (name: string, allowPrivate: string) => ({
   host: '127.0.0.1',
   port: 0,
   drainMs: 1_000,
@@ -30,20 +30,20 @@ const configOf = (name: string) => ({
   encryptionSecret: `a secret that encrypts in the tests of ${name}`,
   previousEncryptionSecrets: [],
   publicAddress: { origin, domain: 'chat.example' },
-  reach: { allowPrivate: parseCidrs('loopback'), resolve: {} },
+  reach: { allowPrivate: parseCidrs(allowPrivate), resolve: {} },
 })
 
 export type Applications = Awaited<ReturnType<typeof startApplications>>
 
 /** The service on a database of its own, with a clock that the test moves and an admin who calls it. */
-export async function startApplications() {
+export async function startApplications({ allowPrivate = 'loopback' } = {}) {
   await using opening = new AsyncDisposableStack()
   const clock = movableClock(Date.UTC(2026, 0, 1))
   const test = opening.use(await openTestResources({ clock, service: 'openid' }))
   const { ownerOrm: orm } = test
   const consumed = new Set<string>()
   const resources = { ...test.resources, bus: watchConsumed(test.resources.bus, consumed) }
-  const replicas = [opening.use(await startReplica({ resources }))]
+  const replicas = [opening.use(await startReplica({ resources, allowPrivate }))]
   const [first] = replicas
   const client = createServiceClient({ name: 'openid', url: first!.url, clock })
   const admin = await insertUser({ orm }, { username: 'founder', isAdmin: true })
@@ -60,7 +60,7 @@ export async function startApplications() {
     call,
     openid: first!,
     enable: () => orm.em.fork().nativeUpdate(InstanceSettings, { id: 1 }, { openidEnabled: true }),
-    startReplica: () => startReplica({ resources }),
+    startReplica: () => startReplica({ resources, allowPrivate }),
     /** Over HTTP, with its secret. */
     async buildApplication(overrides: object = {}) {
       const body = { name: 'Wiki', redirectUris: ['https://wiki.example/callback'], type: 'confidential', ...overrides }
@@ -114,9 +114,9 @@ function watchConsumed(bus: Bus, consumed: Set<string>): Bus {
   }
 }
 
-async function startReplica({ resources }: { resources: TestResources['resources'] }) {
+async function startReplica({ resources, allowPrivate }: Pick<TestResources, 'resources'> & { allowPrivate: string }) {
   const timer = manualTimer()
-  const running = await startOpenid(configOf('applications'), resources, { timer, keyring })
+  const running = await startOpenid(configOf('applications', allowPrivate), resources, { timer, keyring })
   return { ...running, timer, runDue: () => running.deps.notices.runDue() }
 }
 

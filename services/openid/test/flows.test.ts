@@ -24,6 +24,14 @@ describe('A log-in at an application', function () {
   before(async () => void (harness = await startHarness()))
   after(() => harness[Symbol.asyncDispose]())
 
+  /** In seconds. `renewalOf`: the login of the session that was renewed. */
+  async function insertSignIn(userId: string, { at, renewalOf }: { at: number; renewalOf?: number | null }) {
+    const sql = `insert into sign_ins (user_id, signed_in_at, method, network, logged_in_at)
+      values (?, to_timestamp(?), ?, 'x', to_timestamp(?))`
+    const method = renewalOf === undefined ? 'password' : 'renewal'
+    await harness.orm.em.fork().execute(sql, [userId, at, method, renewalOf ?? null])
+  }
+
   it('gives opaque tokens; the refresh token changes each time', async () => {
     const person = await harness.insertPerson()
     const application = await harness.insertApplication()
@@ -145,8 +153,63 @@ describe('A log-in at an application', function () {
     expect(failed).to.be.instanceOf(oidc.AuthorizationResponseError).with.property('error', 'access_denied')
   })
 
+  it('max_age judges the login of the session that decides, and `auth_time` tells it', async () => {
+    const config = await harness.configure(await harness.insertApplication())
+    const person = await harness.insertPerson()
+    const now = Math.floor(Date.now() / 1_000)
+    const sessions = {
+      old: { at: now - 3_600 },
+      renewed: { at: now - 40, renewalOf: now - 3_600 },
+      unknown: { at: now - 30, renewalOf: null },
+      recent: { at: now - 20 },
+    }
+    for (const signIn of Object.values(sessions)) await insertSignIn(person.id, signIn)
+    const authTime = async (session: keyof typeof sessions, maxAge: number) => {
+      const browser = openBrowser(harness)
+      const { url, checks } = await request(config, { parameters: { max_age: String(maxAge) } })
+      const as = { id: person.id, username: person.username, tokenIssuedAt: sessions[session].at }
+      const { body } = await browser.decide(await browser.ask(url), as)
+      if (body.code !== undefined) return body.code
+      const back = new URL((await browser.visit(body.url)).headers.get('location')!)
+      return (await oidc.authorizationCodeGrant(config, back, { ...checks, maxAge })).claims()?.auth_time
+    }
+    const due = 'fresh_login_required'
+    for (const session of ['old', 'renewed', 'unknown'] as const)
+      expect(await authTime(session, 600), session).to.equal(due)
+    expect(await authTime('recent', 600)).to.equal(now - 20)
+    for (const session of ['old', 'renewed'] as const)
+      expect(await authTime(session, 7_200), session).to.equal(now - 3_600)
+    expect(await authTime('unknown', 7_200)).to.equal(due)
+  })
+
+  it('device: refused where the application has none, also what was asked before that', async () => {
+    const application = await harness.insertApplication({ type: 'public', redirectUris: [], deviceGrant: true })
+    const config = await harness.configure(application)
+    const start = () => oidc.initiateDeviceAuthorization(config, { scope: 'openid profile' })
+    const asked = await start()
+    const allow = (deviceGrant: boolean) =>
+      harness.orm.em.fork().nativeUpdate(Application, { id: application.id }, { deviceGrant })
+    const errorOf = async (asking: Promise<unknown>) =>
+      await asking.then(
+        () => null,
+        (error: { error: string }) => error.error,
+      )
+    await allow(false)
+
+    const type = 'urn:ietf:params:oauth:grant-type:device_code'
+    expect(await errorOf(start())).to.equal('unauthorized_client')
+    const polled = oidc.genericGrantRequest(config, type, { device_code: asked.device_code })
+    expect(await errorOf(polled)).to.equal('unauthorized_client')
+    const body = { userCode: asked.user_code }
+    const typed = () => harness.calls('POST', '/oauth2/device-code', { body, as: person })
+    const person = await harness.insertPerson()
+    expect((await typed()).body).to.include({ code: 'device_code_unknown' })
+    await allow(true)
+    expect((await typed()).status).to.equal(200)
+  })
+
   it('device: a code that a person types, allowed, denied, and over after that', async () => {
-    const application = await harness.insertApplication({ type: 'public', redirectUris: [] })
+    const application = await harness.insertApplication({ type: 'public', redirectUris: [], deviceGrant: true })
     const config = await harness.configure(application)
     const person = await harness.insertPerson()
     const start = () => oidc.initiateDeviceAuthorization(config, { scope: 'openid profile' })

@@ -29,12 +29,12 @@ export async function startHarness() {
   const start = async () => opening.use(await startOpenid(config, resources, { timer: manualTimer() }))
   const replicas = [await start(), await start()] as const
   await orm.em.fork().nativeUpdate(InstanceSettings, { id: 1 }, { openidEnabled: true })
-  const nobody = () => signTestCaller('openid', { address: '127.0.0.1', account: null }, clock.now())
+  const nobody = (address: string) => signTestCaller('openid', { address, account: null }, clock.now())
 
   /** As the gateway would forward it. */
   const reach = async (url: string, init: RequestInit = {}, replica: 0 | 1 = 0): Promise<Response> => {
     const headers = new Headers(init.headers)
-    headers.set(callerHeader, nobody())
+    headers.set(callerHeader, nobody(headers.get('x-test-address') ?? '127.0.0.1'))
     return await fetch(url.replace(origin, replicas[replica].url), { ...init, headers, redirect: 'manual' })
   }
   const configure = async (application: TestApplication, replica: 0 | 1 = 0, given?: oidc.ClientAuth) => {
@@ -61,7 +61,7 @@ export async function startHarness() {
       const type = overrides.type ?? 'confidential'
       await em.insert(Application, {
         ...{ id, name: 'Wiki', type, redirectUris: [redirectUri], postLogoutRedirectUris: ['https://wiki.example/'] },
-        ...{ skipConsent: false, accessTokens: 'opaque', createdAt: new Date(clock.now()) },
+        ...{ skipConsent: false, accessTokens: 'opaque', deviceGrant: false, createdAt: new Date(clock.now()) },
         ...(type === 'confidential' && { secretHash: hashSecret(secret) }),
         ...overrides,
       })
@@ -80,7 +80,7 @@ export function openBrowser(harness: Harness) {
       .map(([name, { value }]) => `${name}=${value}`)
       .join('; ')
 
-  const visit = (url: string, replica: 0 | 1 = 0) => go(url, {}, replica)
+  const visit = (url: string, replica: 0 | 1 = 0, method = 'GET') => go(url, { method }, replica)
   /** A form that a page of an application posts. */
   const post = (url: string, form: URLSearchParams) => go(url, { method: 'POST', body: form })
   async function go(url: string, init: RequestInit, replica: 0 | 1 = 0): Promise<Response> {

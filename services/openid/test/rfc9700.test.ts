@@ -23,7 +23,7 @@ describe('RFC 9700', function () {
   let config: oidc.Configuration
   before(async () => {
     harness = await startHarness()
-    application = await harness.insertApplication()
+    application = await harness.insertApplication({ deviceGrant: true })
     config = await harness.configure(application)
   })
   after(() => harness[Symbol.asyncDispose]())
@@ -64,6 +64,23 @@ describe('RFC 9700', function () {
         expect(location).to.match(/^\/authorize#error=invalid_re(direct_uri|quest)$/)
       })
     }
+
+    it('takes any port of an application on the own computer, and of no other. RFC 8252, 7.3', async () => {
+      const redirectUris = ['http://127.0.0.1/a', 'http://[::1]:1/a', 'http://localhost:1/a']
+      const native = await harness.insertApplication({ type: 'public', redirectUris })
+      const server = await harness.insertApplication({ redirectUris })
+      const isTaken = async (one: typeof native, redirect: string) => {
+        const { url } = await request(await harness.configure(one), { redirect })
+        const { headers } = await openBrowser(harness).visit(url.href)
+        return (headers.get('location') ?? '').startsWith('/oauth2/interaction/')
+      }
+      for (const redirect of redirectUris) {
+        const other = redirect.replace(/(:1)?\/a$/, ':50123/a')
+        expect([await isTaken(native, redirect), await isTaken(server, redirect)], redirect).to.deep.equal([true, true])
+        expect([await isTaken(native, other), await isTaken(server, other)], other).to.deep.equal([true, false])
+        expect(await isTaken(native, `${other}b`), 'another path').to.equal(false)
+      }
+    })
 
     it('refuses a request without one, and one that names it twice', async () => {
       expect((await refusedAt((parameters) => parameters.delete('redirect_uri'))).location).to.match(

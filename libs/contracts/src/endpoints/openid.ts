@@ -2,7 +2,7 @@ import * as openid from '../openid.ts'
 import { done } from '../users.ts'
 import { created, endpoint, ok, type Declarations } from './declaration.ts'
 
-const ofUris = ['redirect_uri_invalid', 'receiver_uri_invalid'] as const
+const ofUris = ['redirect_uri_invalid', 'receiver_uri_invalid', 'receiver_uri_private', 'application_pairwise'] as const
 
 /** Contract: 3, Applications. */
 export const openidDeclarations = {

@@ -420,6 +420,7 @@ export const release030 = {
   ] /** Contract: 3, Applications. */,
   Migration20261215Openid: [
     'alter table instance_settings add column openid_enabled boolean not null default false',
+    'alter table sign_ins add column logged_in_at timestamptz',
     `create table applications (
       id bigint primary key,
       name text not null,
@@ -430,6 +431,8 @@ export const release030 = {
       signals_uri text,
       skip_consent boolean not null,
       access_tokens text not null,
+      device_grant boolean not null default false,
+      sector text,
       secret_hash text,
       previous_secret_hash text,
       previous_secret_until timestamptz,

@@ -15,6 +15,10 @@ export const Application = defineTable('Application', 'applications', {
   signalsUri: p.text().nullable(),
   skipConsent: p.boolean(),
   accessTokens: p.text().$type<(typeof accessTokenForms)[number]>(),
+  /** Devices get a code that a person types. */
+  deviceGrant: p.boolean().default(false),
+  /** Whose applications know the people by the same `sub`. Null: it is the account's id. Chosen once. */
+  sector: p.text().nullable(),
   /** SHA-256 in base64url. */
   secretHash: p.text().nullable(),
   previousSecretHash: p.text().nullable(),
@@ -48,10 +52,10 @@ export const OpenidRow = defineEntity({
 })
 export type OpenidRow = InferEntity<typeof OpenidRow>
 
-/** With which the instance signs for applications. */
+/** With which the instance signs for applications; `subjects` makes their pairwise `sub`, and never rotates. */
 export const OpenidKey = defineTable('OpenidKey', 'openid_keys', {
   kid: p.text().primary(),
-  algorithm: p.text().$type<'EdDSA' | 'RS256'>(),
+  algorithm: p.text().$type<'EdDSA' | 'RS256' | 'subjects'>(),
   /** A JWK. Encrypted. */
   privateKey: p.text(),
   createdAt: p.datetime(),

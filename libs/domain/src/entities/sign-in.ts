@@ -12,6 +12,8 @@ export const SignIn = defineTable('SignIn', 'sign_ins', {
   network: p.text(),
   /** Browser and system. Null: unknown. */
   device: p.text().nullable(),
+  /** Of a renewal: the login of the session that it renews. Null: it is not known, or this is no renewal. */
+  loggedInAt: p.datetime().nullable(),
 })
 
 const PasskeySchema = defineTable('Passkey', 'passkeys', {

@@ -35,6 +35,8 @@ describe('Applications', () => {
       type: 'confidential',
       skipConsent: false,
       accessTokens: 'opaque',
+      deviceGrant: false,
+      subjectType: 'public',
     })
     const untold = { waiting: 0, lastDeliveredAt: null, failingSince: null, lastError: null }
     expect(application.receiver).to.deep.equal({ backchannel: null, signals: untold })
@@ -68,6 +70,7 @@ describe('Applications', () => {
       'https://*.example/',
       'https://wiki.example/#a',
       'javascript:alert(1)',
+      'http://127.0.0.5/',
       'nothing',
     ]
     for (const uri of wrong) {
@@ -76,7 +79,47 @@ describe('Applications', () => {
       expect((await create({ signalsUri: uri })).body, uri).to.include({ code: 'receiver_uri_invalid' })
       expect((await patch(id, { backchannelLogoutUri: uri })).body, uri).to.include({ code: 'receiver_uri_invalid' })
     }
-    expect((await create({ redirectUris: ['http://127.0.0.1:9/a', 'https://a.example/b?c=d'] })).status).to.equal(201)
+    const native = ['http://127.0.0.1:9/a', 'http://[::1]/a', 'http://localhost/a', 'https://a.example/b?c=d']
+    expect((await create({ redirectUris: native })).status).to.equal(201)
+    expect((await create({ redirectUris: ['https://localhost/a'] })).status).to.equal(201)
+    const claimed = await create({ redirectUris: [...native, 'https://localhost/a'] })
+    expect(claimed.body['details']).to.deep.equal({ field: 'redirectUris.4', reason: 'invalid' })
+    const ended = await create({ redirectUris: native, postLogoutRedirectUris: ['https://[::1]/a'] })
+    expect(ended.body['details']).to.deep.equal({ field: 'postLogoutRedirectUris.0', reason: 'invalid' })
+  })
+
+  it('are told at private addresses only where the operator allows them', async () => {
+    const uris = ['http://127.0.0.1:9/s', 'http://localhost/s', 'https://[::1]/s', 'https://10.0.0.1/s']
+    await using closed = await startApplications({ allowPrivate: '' })
+    const { id } = await closed.buildApplication({ signalsUri: 'https://wiki.example/s' })
+    for (const uri of uris) {
+      const body = { name: 'x', type: 'public', redirectUris: [], backchannelLogoutUri: uri }
+      const created = await closed.call('POST', path, { body })
+      expect(created.body, uri).to.include({ code: 'receiver_uri_private', statusCode: 400 })
+      const patched = await closed.call('PATCH', `${path}/${id}`, { body: { signalsUri: uri } })
+      expect(patched.body['details'], uri).to.deep.equal({ field: 'signalsUri', reason: 'invalid' })
+    }
+    expect((await applications.buildApplication({ signalsUri: 'http://localhost/s' })).id).to.be.a('string')
+  })
+
+  it('choose pairwise subjects once, with one host, which may move', async () => {
+    const redirectUris = ['https://wiki.example/a', 'https://wiki.example/b']
+    const { id, subjectType } = await applications.buildApplication({ subjectType: 'pairwise', redirectUris })
+    expect([subjectType, (await rowOf(id)).sector]).to.deep.equal(['pairwise', 'wiki.example'])
+    expect((await applications.buildApplication()).subjectType).to.equal('public')
+    const native = await applications.buildApplication({
+      ...{ type: 'public', subjectType: 'pairwise', redirectUris: ['com.example.app:/done'] },
+    })
+    expect((await rowOf(native.id)).sector, 'a device has no host').to.equal(native.id)
+
+    const two = ['https://wiki.example/', 'https://forum.example/']
+    const body = { name: 'x', type: 'public', redirectUris: two, subjectType: 'pairwise' }
+    const refused = [await applications.call('POST', path, { body }), await patch(id, { redirectUris: two })]
+    for (const answer of refused) expect(answer.body).to.include({ code: 'application_pairwise', statusCode: 400 })
+    const moved = await patch(id, { redirectUris: ['https://wiki.example.org/'], subjectType: 'public' })
+    expect(moved.body.application).to.include({ subjectType: 'pairwise' })
+    expect((await patch(id, { deviceGrant: true })).body).to.include({ code: 'application_pairwise' })
+    expect((await rowOf(id)).sector).to.equal('wiki.example')
   })
 
   it('get a new secret while the one before works for a day', async () => {
@@ -143,14 +186,17 @@ describe('Applications', () => {
   it('are at most 200', async () => {
     const { id } = await applications.buildApplication()
     const sql = `insert into applications select n, name, type, redirect_uris, post_logout_redirect_uris, null, null,
-      skip_consent, access_tokens, null, null, null, null, created_at, null from applications, generate_series(1, 198) n
+      skip_consent, access_tokens, device_grant, null, null, null, null, null, created_at, null from applications, generate_series(1, 198) n
       where id = ?`
     await applications.orm.em.fork().execute(sql, [id])
-    expect((await applications.buildApplication()).id).to.be.a('string')
+    const body = { name: 'x', type: 'public', redirectUris: [] }
 
-    const { body } = await applications.call('POST', path, { body: { name: 'x', type: 'public', redirectUris: [] } })
+    const answers = await Promise.all(Array.from({ length: 8 }, () => applications.call('POST', path, { body })))
 
-    expect(body).to.include({ code: 'application_limit', statusCode: 409 })
+    expect(answers.filter(({ status }) => status === 201)).to.have.length(1)
+    const refused = answers.filter(({ body: { code } }) => code === 'application_limit')
+    expect(refused.map(({ status }) => status)).to.deep.equal(Array.from({ length: 7 }, () => 409))
+    expect(await applications.orm.em.fork().count(Application)).to.equal(200)
   })
 
   it('are for admins only, whose role is read with the change', async () => {

@@ -1,18 +1,20 @@
 import { type ActingAdmin, assertCallerCurrent } from '@gatehouse/authority'
-import { isPrivateUseUri, limits, type AuditAction } from '@gatehouse/contracts'
+import { limits, type AuditAction } from '@gatehouse/contracts'
 import type { createApplicationBody, patchApplicationBody } from '@gatehouse/contracts'
-import { transaction } from '@gatehouse/database'
+import { lockName, transaction } from '@gatehouse/database'
 import { Application, nextId, recordAudit, type NoticeChannel } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 import { endApplication } from '../grants/end-grants.ts'
+import { sectorOf } from '../keys/subjects.ts'
 import { verify } from '../notices/signal-routes.ts'
 import { dropNotices, tryNow } from '../notices/write-notices.ts'
+import { requirePairwise, requireReceivers, requireRedirectUris, type ReceiverUris } from './require-addresses.ts'
 import { renewSecret } from './secrets.ts'
 
-type ChangeDeps = Pick<Deps, 'orm' | 'clock' | 'random' | 'notices'>
+type ChangeDeps = Pick<Deps, 'orm' | 'clock' | 'random' | 'notices' | 'config'>
 type Target = { id: string; admin: ActingAdmin }
 type Act = { action: AuditAction; detail?: Record<string, unknown> }
 
@@ -44,42 +46,50 @@ async function change<T>(
   })
 }
 
-/** Only what a person installs may have a scheme of its own: RFC 8252, 7.1. Throws redirect_uri_invalid. */
-function requireWebUris({ type, redirectUris }: Pick<Application, 'type' | 'redirectUris'>): void {
-  const at = type === 'public' ? -1 : redirectUris.findIndex(isPrivateUseUri)
-  const details = { field: `redirectUris.${at}`, reason: 'invalid' } as const
-  if (at >= 0) throw refuse.redirect_uri_invalid({ fields: { details } })
-}
-
 type Creation = z.infer<typeof createApplicationBody> & { admin: ActingAdmin }
 
-/** Its secret is shown this once. Throws redirect_uri_invalid, application_limit. Contract: 3, Applications. */
-export async function createApplication(deps: ChangeDeps, { admin, ...given }: Creation) {
-  requireWebUris(given)
+/**
+ * Its secret is shown this once. Throws redirect_uri_invalid, receiver_uri_private,
+ * application_pairwise, application_limit. Contract: 3, Applications.
+ */
+export async function createApplication(deps: ChangeDeps, { admin, subjectType = 'public', ...given }: Creation) {
+  requireRedirectUris(given)
+  requireReceivers(deps, given)
+  if (subjectType === 'pairwise') requirePairwise(given)
   return await actAsAdmin(deps, admin, async (em) => {
+    // Two at once would count the same.
+    await lockName(em, 'applications')
     if ((await em.count(Application)) >= limits.applicationsMax) throw refuse.application_limit()
-    const { postLogoutRedirectUris = [], skipConsent = false, accessTokens = 'opaque' } = given
-    const made = { id: await nextId(em), createdAt: new Date(deps.clock.now()), createdBy: admin.userId }
-    const chosen = { postLogoutRedirectUris, skipConsent, accessTokens }
+    const { postLogoutRedirectUris = [], skipConsent = false, accessTokens = 'opaque', deviceGrant = false } = given
+    const id = await nextId(em)
+    const sector = subjectType === 'pairwise' ? sectorOf({ ...given, id }) : null
+    const made = { id, sector, createdAt: new Date(deps.clock.now()), createdBy: admin.userId }
+    const chosen = { postLogoutRedirectUris, skipConsent, accessTokens, deviceGrant }
     const application = em.create(Application, { ...given, ...chosen, ...made })
     em.persist(application)
     const isConfidential = application.type === 'confidential'
     const clientSecret = isConfidential ? renewSecret(application, { ...deps, now: deps.clock.now() }) : undefined
     const { type, redirectUris } = given
-    record(em, deps, { action: 'application.created', detail: { type, redirectUris }, application, admin })
+    const detail = { type, redirectUris, ...(sector !== null && { subjectType }) }
+    record(em, deps, { action: 'application.created', detail, application, admin })
     return { application, clientSecret }
   })
 }
 
 type Change = z.infer<typeof patchApplicationBody>
 
-/** Throws application_unknown, redirect_uri_invalid. Contract: 3, Applications. */
+/**
+ * Its users keep their `sub` at another host. Throws application_unknown, redirect_uri_invalid, receiver_uri_private,
+ * application_pairwise. Contract: 3, Applications.
+ */
 export async function patchApplication(deps: ChangeDeps, target: Target, { suspended, ...given }: Change) {
   const { admin } = target
   return await change(deps, target, async (application, em) => {
+    requireReceivers(deps, given)
     const before = { ...application }
     Object.assign(application, given)
-    requireWebUris(application)
+    requireRedirectUris(application)
+    if (application.sector != null) requirePairwise(application)
     const changed = (Object.keys(given) as (keyof typeof given)[]).filter((name) => {
       return JSON.stringify(before[name] ?? null) !== JSON.stringify(application[name] ?? null)
     })
@@ -103,8 +113,7 @@ async function followAddress(em: EntityManager, { now, before, name, channel }: 
   if (now[name] == null) await dropNotices(em, now.id, [channel])
   else await tryNow(em, now.id, [channel])
 }
-type Uris = Pick<Application, 'backchannelLogoutUri' | 'signalsUri'>
-type Move = { now: Application; before: Uris; name: keyof Uris; channel: NoticeChannel }
+type Move = { now: Application; before: ReceiverUris; name: keyof ReceiverUris; channel: NoticeChannel }
 
 /** What it was allowed ends with the commit. Throws application_unknown. Contract: 3, Applications. */
 export async function deleteApplication(deps: ChangeDeps, target: Target): Promise<void> {

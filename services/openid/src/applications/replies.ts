@@ -32,6 +32,8 @@ function replyOf(application: Application, receivers: Receivers, now: number): A
     signalsUri,
     skipConsent: application.skipConsent,
     accessTokens: application.accessTokens,
+    deviceGrant: application.deviceGrant,
+    subjectType: application.sector == null ? 'public' : 'pairwise',
     suspendedAt: application.suspendedAt?.getTime() ?? null,
     createdAt: application.createdAt.getTime(),
     createdBy: application.createdBy ?? null,

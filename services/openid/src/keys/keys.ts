@@ -1,5 +1,5 @@
 import { decrypt, encrypt, type EncryptionKey } from '@gatehouse/auth'
-import { read, transaction } from '@gatehouse/database'
+import { transaction } from '@gatehouse/database'
 import { OpenidKey, recordAudit, operator, type Actor } from '@gatehouse/domain'
 import type { Clock } from '@gatehouse/runtime'
 import type { EntityManager, MikroORM } from '@mikro-orm/postgresql'
@@ -64,7 +64,8 @@ async function loadKeys(deps: KeyDeps): Promise<KeySet> {
   return { keys: [...signing, ...others].map((row) => open(deps.encryptionKey, row)) }
 }
 
-const published = (now: number) => ({ $or: [{ retiredAt: null }, { retiredAt: { $gt: new Date(now) } }] })
+const signs = { algorithm: { $in: [...keyAlgorithms] } }
+const published = (now: number) => ({ ...signs, $or: [{ retiredAt: null }, { retiredAt: { $gt: new Date(now) } }] })
 
 const open = (key: EncryptionKey, { kid, privateKey }: OpenidKey) =>
   JSON.parse(decrypt(key, privateKey, keyContext(kid))) as KeySet['keys'][number]
@@ -73,11 +74,8 @@ const open = (key: EncryptionKey, { kid, privateKey }: OpenidKey) =>
 async function makeFirst(deps: KeyDeps): Promise<KeySet> {
   await transaction(deps.orm, async (em) => {
     await em.execute('lock table openid_keys in share row exclusive mode')
-    const [row] = await read<{ count: number }>(
-      em,
-      'select count(*)::int as count from openid_keys where retired_at is null',
-    )
-    if (row?.count === 0) await insertKeys(em, deps, deps.clock.now())
+    const count = await em.count(OpenidKey, { ...signs, retiredAt: null })
+    if (count === 0) await insertKeys(em, deps, deps.clock.now())
   })
   return await loadKeys(deps)
 }
@@ -91,7 +89,7 @@ export async function rotateKeys(deps: RotationDeps): Promise<{ signsFrom: Date;
   const retiredAt = new Date(signsFrom.getTime() + policy.keyRetirementMs)
   await transaction(deps.orm, async (em) => {
     await em.execute('lock table openid_keys in share row exclusive mode')
-    await em.nativeUpdate(OpenidKey, { retiredAt: null }, { retiredAt })
+    await em.nativeUpdate(OpenidKey, { ...signs, retiredAt: null }, { retiredAt })
     await insertKeys(em, deps, signsFrom.getTime())
     const target = { type: 'settings', id: null } as const
     recordAudit(em, { action: 'openid.keys-rotated', actor: deps.actor ?? operator, target, at: new Date(now) })

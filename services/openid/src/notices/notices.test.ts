@@ -24,6 +24,21 @@ describe('Telling applications', () => {
     applications.buildApplication({ name, signalsUri: to.url('/signals') })
   const run = () => applications.openid.runDue()
 
+  it('names the person by the subject that the application knows', async () => {
+    const { id: accountId } = await person()
+    const uris = { backchannelLogoutUri: receiver.url('/logout'), signalsUri: receiver.url('/signals') }
+    const { id } = await applications.buildApplication({ ...uris, subjectType: 'pairwise' })
+    await applications.allow(accountId, id)
+    const subject = await applications.openid.deps.subjects.of('wiki.example', accountId)
+
+    await applications.happen(events.sessionsEnded, accountId)
+    await run()
+
+    const told = receiver.received.map(({ claims }) => claims.sub ?? (claims['sub_id'] as { sub: string }).sub)
+    expect(told).to.deep.equal([subject, subject])
+    expect(JSON.stringify(receiver.received)).to.not.include(accountId)
+  })
+
   it('logs a person out by a logout token, and says what happened by security event tokens', async () => {
     const { id: accountId } = await person()
     const uris = { backchannelLogoutUri: receiver.url('/logout'), signalsUri: receiver.url('/signals') }

@@ -12,18 +12,22 @@ export type DueNotice = {
   applicationId: string
   channel: NoticeChannel
   uri: string
+  /** Of the application. */
+  sector: string | null
 }
 
 /** `refused`: the receiver does not take this one, however often it comes. */
 export type Outcome = { result: 'delivered' } | { result: 'refused' | 'failed'; error: string }
 
-type SendDeps = Pick<Deps, 'outbound' | 'keyring' | 'clock' | 'config'>
+type SendDeps = Pick<Deps, 'outbound' | 'keyring' | 'subjects' | 'clock' | 'config'>
 
 /** OpenID Connect Back-Channel Logout 1.0, 2.5; RFC 8935, 2. */
-export async function sendNotice({ outbound, keyring, clock, config }: SendDeps, notice: DueNotice): Promise<Outcome> {
-  const { id, eventId, event, applicationId: audience, channel, uri: url } = notice
+export async function sendNotice(deps: SendDeps, notice: DueNotice): Promise<Outcome> {
+  const { outbound, keyring, subjects, clock, config } = deps
+  const { id, eventId, event, applicationId: audience, channel, uri: url, sector } = notice
   const [cause = ''] = eventId.split(':')
-  const to = { issuer: config.publicAddress.origin, audience, id, cause, now: clock.now() }
+  const subject = 'accountId' in event ? await subjects.of(sector, event.accountId) : ''
+  const to = { issuer: config.publicAddress.origin, audience, subject, id, cause, now: clock.now() }
   const { typ, payload } = tokenOf(event, to)
   const token = await keyring.sign(payload, { typ, algorithm: 'RS256' })
   const isLogout = channel === 'backchannel'

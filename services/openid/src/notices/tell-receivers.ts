@@ -7,7 +7,7 @@ import { policy } from '../policy.ts'
 import { noticePolicy } from './policy.ts'
 import { sendNotice, type DueNotice, type Outcome } from './send-notice.ts'
 
-export type TellDeps = Pick<Deps, 'orm' | 'outbound' | 'keyring' | 'clock' | 'config'> & {
+export type TellDeps = Pick<Deps, 'orm' | 'outbound' | 'keyring' | 'subjects' | 'clock' | 'config'> & {
   background: BackgroundTasks
   outcomes: Counter
 }
@@ -50,11 +50,11 @@ async function lease({ orm, clock }: TellDeps, { applicationId, channel }: Recei
 
 async function findOldest(deps: TellDeps, receiver: Receiver): Promise<(DueNotice & { attempts: number }) | undefined> {
   const uri = receiver.channel === 'signals' ? 'signals_uri' : 'backchannel_logout_uri'
-  const sql = `select n.id::text as id, n.event_id as "eventId", n.event, n.attempts, a.${uri} as uri
+  const sql = `select n.id::text as id, n.event_id as "eventId", n.event, n.attempts, a.sector, a.${uri} as uri
     from application_notices n join applications a on a.id = n.application_id and a.${uri} is not null
     where n.application_id = ? and n.channel = ? and n.sent_at is null and n.expires_at > ?
     order by n.created_at, n.id limit 1`
-  type Row = Pick<DueNotice, 'id' | 'eventId' | 'event' | 'uri'> & { attempts: number }
+  type Row = Pick<DueNotice, 'id' | 'eventId' | 'event' | 'uri' | 'sector'> & { attempts: number }
   const parameters = [receiver.applicationId, receiver.channel, new Date(deps.clock.now())]
   const [row] = await read<Row>(deps.orm.em.fork(), sql, parameters)
   return row && { ...row, ...receiver }

@@ -20,6 +20,8 @@ type Addressing = {
   issuer: string
   /** The client_id. */
   audience: string
+  /** By whom the application knows the person. Empty: the event is of no person. */
+  subject: string
   /** The same for each attempt, so that a receiver knows a repeated one. */
   id: string
   /** The same for all tokens of one cause. */
@@ -28,17 +30,15 @@ type Addressing = {
 }
 type Token = { typ: string; payload: JWTPayload }
 
-export function tokenOf(fact: Fact, { issuer, audience, id, cause, now }: Addressing): Token {
+export function tokenOf(fact: Fact, { issuer, audience, subject: sub, id, cause, now }: Addressing): Token {
   const iat = Math.floor(now / 1000)
   const common = { iss: issuer, aud: audience, iat, jti: id }
   if (fact.kind === 'logout') {
     const exp = iat + noticePolicy.logoutTokenSeconds
-    return { typ: 'logout+jwt', payload: { ...common, exp, sub: fact.accountId, events: { [logoutUri]: {} } } }
+    return { typ: 'logout+jwt', payload: { ...common, exp, sub, events: { [logoutUri]: {} } } }
   }
   const isOfStream = fact.kind === 'verification'
-  const subject = isOfStream
-    ? { format: 'opaque', id: audience }
-    : { format: 'iss_sub', iss: issuer, sub: fact.accountId }
+  const subject = isOfStream ? { format: 'opaque', id: audience } : { format: 'iss_sub', iss: issuer, sub }
   const events = { [signalUris[fact.kind]]: detailsOf(fact) }
   // No `sub` and no `exp`: it must not pass for a token of another kind. SSF 1.0, 4.1.
   const toe = Math.floor(fact.at / 1000)

@@ -1,11 +1,11 @@
 import { hashSecret } from '@gatehouse/auth'
 import { type ActingCaller, assertCallerCurrent } from '@gatehouse/authority'
 import { changeRows, read, takeShared, transaction } from '@gatehouse/database'
+import { findLogin } from '@gatehouse/domain'
 import { rateLimited, refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { insertGrant } from '../grants/allow.ts'
-import { authTimeOf } from '../grants/authentication.ts'
 import { policy } from '../policy.ts'
 import { findApplication } from '../provider/client.ts'
 import { askingApplication, knownScopes } from './interaction.ts'
@@ -21,7 +21,7 @@ const waitingSql = (where: string) => `select id_hash as hash, application_id::t
 async function findWaiting(deps: Deps, em: EntityManager, where: string, value: string) {
   const [row] = await read<Waiting>(em, waitingSql(where), [value, new Date(deps.clock.now())])
   const application = row && (await findApplication(em, row.applicationId))
-  if (!row || !application) throw refuse.device_code_unknown()
+  if (!row || !application?.deviceGrant) throw refuse.device_code_unknown()
   return { row, application, scopes: knownScopes(row.payload.params?.scope ?? '') }
 }
 
@@ -49,12 +49,9 @@ export async function decideDeviceCode(deps: Deps, { uid, decision, caller }: De
     if (decision === 'deny') return await settle(em, uid, { error: 'access_denied' }, null)
     const grantId = await insertGrant(deps, em, { caller, application, scopes })
     const resource = application.accessTokens === 'jwt' && { resource: deps.config.publicAddress.origin }
-    const allowed = {
-      accountId: caller.userId,
-      grantId,
-      scope: scopes.join(' '),
-      authTime: (await authTimeOf(em, caller)) ?? caller.tokenIssuedAt,
-    }
+    const authTime = await findLogin(em, caller)
+    const login = authTime !== null && { authTime }
+    const allowed = { accountId: caller.userId, grantId, scope: scopes.join(' '), ...login }
     await settle(em, uid, { ...allowed, ...resource }, { hash: hashSecret(grantId), accountId: caller.userId })
   }
   await transaction(deps.orm, work, { accountId: caller.userId })

@@ -1,15 +1,15 @@
 import { type ActingCaller, assertCallerCurrent } from '@gatehouse/authority'
-import { applicationScopes } from '@gatehouse/contracts'
+import { applicationScopes, isNativeUri } from '@gatehouse/contracts'
 import { transaction } from '@gatehouse/database'
-import { ApplicationConsent, type Application } from '@gatehouse/domain'
+import { ApplicationConsent, findLogin, type Application } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Context } from 'koa'
 import type { ProviderInteraction } from 'oidc-provider'
 import type { Deps } from '../deps.ts'
-import { authTimeOf, isLoginDue } from '../grants/authentication.ts'
+import { isLoginDue } from '../grants/authentication.ts'
 import { insertGrant } from '../grants/allow.ts'
-import { findApplication, isNative } from '../provider/client.ts'
+import { findApplication } from '../provider/client.ts'
 import { withPublicAddress } from '../routes/protocol.ts'
 
 type Http = Pick<Context, 'req' | 'res'>
@@ -42,8 +42,7 @@ export function knownScopes(asked: string): string[] {
 export async function readInteraction(deps: Deps, http: Http, { uid, caller }: Asked) {
   const { interaction, application } = await findInteraction(deps, http, uid)
   const { params } = interaction
-  const authTime = await authTimeOf(deps.orm.em.fork(), caller)
-  const isDue = isLoginDue(interaction, authTime, caller)
+  const { isDue } = await judgeLogin(deps, deps.orm.em.fork(), { interaction, application, caller })
   const hint = params['login_hint']
   return {
     application: askingApplication(application, String(params['redirect_uri'] ?? '')),
@@ -61,9 +60,15 @@ export function askingApplication({ id, name }: Application, redirectUri: string
 
 type Asking = { interaction: ProviderInteraction; application: Application; caller: ActingCaller }
 
+async function judgeLogin(deps: Deps, em: EntityManager, { interaction, application, caller }: Asking) {
+  const authTime = await findLogin(em, caller)
+  const subject = await deps.subjects.of(application.sector ?? null, caller.userId)
+  return { authTime, isDue: isLoginDue(interaction, { authTime, subject }) }
+}
+
 async function isConsentNeeded(deps: Deps, { interaction, application, caller }: Asking): Promise<boolean> {
   // Any program on the device can be at that address, and ask in the name of this one. RFC 8252, 8.6.
-  if (application.type === 'public' && isNative(String(interaction.params['redirect_uri']))) return true
+  if (application.type === 'public' && isNativeUri(String(interaction.params['redirect_uri']))) return true
   if (application.skipConsent) return false
   if (
     String(interaction.params['prompt'] ?? '')
@@ -102,8 +107,8 @@ export async function decideInteraction(deps: Deps, http: Http, asked: Asked & {
 
 async function allow(deps: Deps, em: EntityManager, { interaction, application, caller }: Asking) {
   await assertCallerCurrent(em, caller)
-  const authTime = await authTimeOf(em, caller)
-  if (isLoginDue(interaction, authTime, caller)) throw refuse.fresh_login_required()
+  const { authTime, isDue } = await judgeLogin(deps, em, { interaction, application, caller })
+  if (isDue) throw refuse.fresh_login_required()
   const grantId = await insertGrant(deps, em, { caller, application, scopes: scopesOf(interaction) })
   return { grantId, authTime: authTime ?? caller.tokenIssuedAt }
 }

@@ -3,7 +3,7 @@ import { hashSecret } from '@gatehouse/auth'
 import { judgeToken } from '@gatehouse/authority'
 import { isStorableText } from '@gatehouse/contracts'
 import { changeRows, read } from '@gatehouse/database'
-import type { Payload } from 'oidc-provider'
+import type { Payload, ProviderContext } from 'oidc-provider'
 import type { Deps } from '../deps.ts'
 import { clientMetadata, findApplication } from './client.ts'
 
@@ -11,11 +11,29 @@ type AdapterDeps = Pick<Deps, 'orm' | 'clock' | 'config'> & {
   onReuse(model: string): void
   lost(model: string): Error
   unstorable(): Error
+  /** Throws when there are too many. */
+  limitStored(request: RequestState): Promise<void>
 }
 
-/** What a find of a token has read of its grant in one request; the request finds the grant itself next. */
-const foundInRequest = new AsyncLocalStorage<Map<string, Payload>>()
-export const withinRequest = <T>(work: () => Promise<T>): Promise<T> => foundInRequest.run(new Map(), work)
+/**
+ * `address`: of the client. `grants`: what a find of a token has read of its grant; the request finds the grant itself next.
+ * `ctx`: of the library, once it has one.
+ */
+export type RequestState = { address: string; grants: Map<string, Payload>; ctx?: ProviderContext }
+const requests = new AsyncLocalStorage<RequestState>()
+
+export const withinRequest = <T>(address: string, work: () => Promise<T>): Promise<T> =>
+  requests.run({ address, grants: new Map() }, work)
+
+/** Lets the adapter know which application asks. */
+export async function keepContext(ctx: ProviderContext, next: () => Promise<unknown>): Promise<void> {
+  const state = requests.getStore()
+  if (state) state.ctx = ctx
+  await next()
+}
+
+/** Nobody has decided anything about these. */
+const undecided = new Set(['DeviceCode', 'PushedAuthorizationRequest'])
 
 type Found = {
   payload: Payload
@@ -86,11 +104,11 @@ export function createAdapter(deps: AdapterDeps) {
   async function find(model: string, id: string): Promise<Payload | undefined> {
     if ((model === 'AccessToken' || model === 'RefreshToken') && id.length !== lengthOf(model)) return undefined
     const hash = hashSecret(id)
-    const known = model === 'Grant' ? foundInRequest.getStore()?.get(hash) : undefined
+    const known = model === 'Grant' ? requests.getStore()?.grants.get(hash) : undefined
     if (known) return { ...known, jti: id }
     const [found] = await read<Found>(em(), findSql, [model, hash])
     if (!found || !isLive(model, found)) return undefined
-    if (found.grantId && found.grant) foundInRequest.getStore()?.set(found.grantId, found.grant)
+    if (found.grantId && found.grant) requests.getStore()?.grants.set(found.grantId, found.grant)
     return { ...found.payload, jti: id, ...(found.consumed !== null && { consumed: Math.floor(found.consumed) }) }
   }
 
@@ -106,6 +124,8 @@ export function createAdapter(deps: AdapterDeps) {
       return value
     })
     if (text.length > longest) throw deps.unstorable()
+    const request = requests.getStore()
+    if (undecided.has(model) && request) await deps.limitStored(request)
     const row = [model, hashSecret(id), text, grantHash, ...ofPerson, userCodeHash]
     await changeRows(em(), insertSql, [...row, new Date(now), expiresAt])
     if (model !== 'RefreshToken') return

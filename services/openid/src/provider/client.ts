@@ -1,7 +1,7 @@
-import { isPrivateUseUri, loopbackHost } from '@gatehouse/contracts'
+import { isNativeUri } from '@gatehouse/contracts'
 import { Application } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import type { Payload } from 'oidc-provider'
+import type { Payload, ProviderClient } from 'oidc-provider'
 
 /** Undefined: there is none, or it is suspended. */
 export async function findApplication(em: EntityManager, id: string): Promise<Application | undefined> {
@@ -9,29 +9,38 @@ export async function findApplication(em: EntityManager, id: string): Promise<Ap
   return (await em.findOne(Application, { id, suspendedAt: null })) ?? undefined
 }
 
-export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
+export const isNative = ({ type, redirectUris }: Pick<Application, 'type' | 'redirectUris'>): boolean =>
+  type === 'public' && redirectUris.some(isNativeUri)
 
-/** Of an application on somebody's own device: a port that it cannot choose beforehand is any port. RFC 8252, 7.3. */
-export const isNative = (uri: string) => isPrivateUseUri(uri) || (uri.startsWith('http:') && isLoopback(uri))
-const isLoopback = (uri: string) => URL.canParse(uri) && loopbackHost.test(new URL(uri).hostname)
+const deviceGrantType = 'urn:ietf:params:oauth:grant-type:device_code'
 
 /** Members that the library does not know: it is told of them, and the comparison of secrets reads them. */
-export const ownMetadata = ['access_tokens', 'secret_hash', 'previous_secret_hash', 'previous_secret_until'] as const
+const ofSecret = ['secret_hash', 'previous_secret_hash', 'previous_secret_until'] as const
+export const ownMetadata = ['access_tokens', 'sector', ...ofSecret] as const
+
+export const sectorOfClient = ({ sector }: ProviderClient): string | null =>
+  typeof sector === 'string' ? sector : null
 
 /** As the library reads a client. Everything else of it is its default or configuration.ts. */
 export function clientMetadata(application: Application): Payload {
-  const { id, name, type, redirectUris, postLogoutRedirectUris, accessTokens, secretHash } = application
+  const { id, name, type, redirectUris, postLogoutRedirectUris, accessTokens, deviceGrant, ...rest } = application
+  const { sector, secretHash } = rest
   const isPublic = type === 'public'
   return {
     client_id: id,
     client_name: name,
     redirect_uris: redirectUris,
     post_logout_redirect_uris: postLogoutRedirectUris,
-    application_type: isPublic && redirectUris.some(isNative) ? 'native' : 'web',
+    // A port that an application on a device cannot choose beforehand is any port. RFC 8252, 7.3.
+    application_type: isNative(application) ? 'native' : 'web',
     token_endpoint_auth_method: isPublic ? 'none' : 'client_secret_basic',
-    grant_types: [...(redirectUris.length > 0 ? ['authorization_code'] : []), 'refresh_token', deviceGrant],
+    grant_types: [
+      ...(redirectUris.length > 0 ? ['authorization_code'] : []),
+      ...['refresh_token', ...(deviceGrant ? [deviceGrantType] : [])],
+    ],
     response_types: redirectUris.length > 0 ? ['code'] : [],
     access_tokens: accessTokens,
+    ...(sector != null && { subject_type: 'pairwise', sector }),
     // The library demands a text. What is compared is the hash.
     ...(!isPublic && { client_secret: secretHash ?? '', secret_hash: secretHash ?? '' }),
     ...(application.previousSecretHash && {

@@ -8,11 +8,12 @@ import type { KeySet } from '../keys/keys.ts'
 import { lifetimes } from '../policy.ts'
 import { claimsOfScopes, createFindAccount } from './account.ts'
 import { bitsOf, createAdapter } from './adapter.ts'
-import { ownMetadata } from './client.ts'
+import { ownMetadata, sectorOfClient } from './client.ts'
+import { createStoredLimit } from './limit-stored.ts'
 
 export type Library = typeof library
 
-export type ConfigurationDeps = Pick<Deps, 'orm' | 'clock' | 'config'> & { onReuse(model: string): void }
+export type ConfigurationDeps = Pick<Deps, 'orm' | 'clock' | 'config' | 'subjects'> & { onReuse(model: string): void }
 
 /** `/oauth2/…`; the page where a device's code is typed is one of the web app. */
 const routes = {
@@ -39,9 +40,11 @@ export function createConfiguration(deps: ConfigurationDeps, loaded: Library, ke
     model === 'PushedAuthorizationRequest' ? new loaded.errors.InvalidRequestUri() : new loaded.errors.InvalidGrant()
   const unstorable = () =>
     new loaded.errors.InvalidRequest('the request is too long, or has characters that are not allowed')
+  const limited = () => new loaded.errors.OIDCProviderError(429, 'too_many_requests')
+  const limitStored = createStoredLimit(deps, limited)
   return {
     // By default memory, which no other replica has.
-    adapter: createAdapter({ ...deps, lost, unstorable }),
+    adapter: createAdapter({ ...deps, lost, unstorable, limitStored }),
     findAccount: createFindAccount(deps),
     jwks: keys,
     // By default no key signs the cookies. Every replica makes the same one.
@@ -53,6 +56,10 @@ export function createConfiguration(deps: ConfigurationDeps, loaded: Library, ke
     // By default `code id_token` and `id_token` too, which hand tokens through the browser. RFC 9700, 2.1.2.
     responseTypes: ['code'],
     scopes: applicationScopes,
+    // By default `public` alone. An application chooses.
+    subjectTypes: ['public', 'pairwise'],
+    pairwiseIdentifier: async (_ctx: unknown, accountId: string, client: ProviderClient) =>
+      await deps.subjects.of(sectorOfClient(client), accountId),
     claims: { ...claimsOfScopes, auth_time: null, iss: null },
     // By default only public applications need it. RFC 9700, 2.1.1.
     pkce: { required: () => true },

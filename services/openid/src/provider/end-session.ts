@@ -1,6 +1,7 @@
 import { changeRows } from '@gatehouse/database'
-import type { ProviderContext } from 'oidc-provider'
+import type { ProviderClient, ProviderContext } from 'oidc-provider'
 import type { Deps } from '../deps.ts'
+import { sectorOfClient } from './client.ts'
 
 type Hint = { payload: { sub?: string; aud?: string } }
 
@@ -8,15 +9,17 @@ type Hint = { payload: { sub?: string; aud?: string } }
  * An application that brings an ID token of a person ends what the person allowed it. There is no session in the browser here, so
  * nothing else is asked or ended. OpenID Connect RP-Initiated Logout 1.0; Contract: 3, Applications.
  */
-export function endByHint({ orm, config }: Pick<Deps, 'orm' | 'config'>) {
+export function endByHint({ orm, config, subjects }: Pick<Deps, 'orm' | 'config' | 'subjects'>) {
   return async (ctx: ProviderContext, next: () => Promise<unknown>): Promise<void> => {
     await next()
     if (ctx.path !== '/oauth2/end-session' || ctx.status !== 200) return
     const { params, entities } = ctx.oidc
     const { sub, aud } = (entities['IdTokenHint'] as Hint | undefined)?.payload ?? {}
-    if (sub !== undefined && aud !== undefined) {
+    const client = entities['Client'] as ProviderClient | undefined
+    const accountId = sub === undefined || !client ? null : await subjects.accountOf(sectorOfClient(client), sub)
+    if (accountId !== null && aud !== undefined) {
       const sql = 'delete from openid_rows where account_id = ?::bigint and application_id = ?::bigint'
-      await changeRows(orm.em.fork(), sql, [sub, aud])
+      await changeRows(orm.em.fork(), sql, [accountId, aud])
     }
     // The library has checked it against the application.
     const after = params?.['post_logout_redirect_uri']

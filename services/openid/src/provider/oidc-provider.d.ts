@@ -53,5 +53,5 @@ declare module 'oidc-provider' {
   export const errors: Record<
     'AccessDenied' | 'InvalidGrant' | 'InvalidRequest' | 'InvalidTarget' | 'InvalidRequestUri' | 'SessionNotFound',
     new (message?: string) => Error
-  >
+  > & { OIDCProviderError: new (status: number, message: string) => Error }
 }

@@ -2,10 +2,11 @@ import { Unavailable } from '@gatehouse/runtime'
 import type Provider from 'oidc-provider'
 import type { ProviderClient, ProviderContext } from 'oidc-provider'
 import type { Deps } from '../deps.ts'
+import { keepContext } from './adapter.ts'
 import { compareSecret, cookieNames, createConfiguration, type Library } from './configuration.ts'
 import { endByHint } from './end-session.ts'
 
-type ProvidersDeps = Pick<Deps, 'orm' | 'clock' | 'config' | 'keyring' | 'log' | 'metrics'>
+type ProvidersDeps = Pick<Deps, 'orm' | 'clock' | 'config' | 'keyring' | 'subjects' | 'log' | 'metrics'>
 
 /** Loaded at the first request, and made again when the keys change. */
 export function createProviders(deps: ProvidersDeps): Deps['providers'] {
@@ -38,7 +39,9 @@ function createProvider(deps: ProvidersDeps, { default: Provider }: Library, con
       return compareSecret.call(this, given, deps.clock.now())
     },
   })
+  provider.use(keepContext)
   provider.use(keepPagesSafe)
+  provider.use(nameUnauthorized)
   provider.use(answerFaults(provider, deps))
   provider.use(endByHint(deps))
   // No cookie says who is there: what the library would remember of the person ends with the answer.
@@ -60,6 +63,16 @@ async function keepPagesSafe(ctx: ProviderContext, next: () => Promise<unknown>)
   const set = [ctx.response.get('Set-Cookie') as string | string[]].flat().filter(Boolean)
   const kept = set.filter((line) => !sessionCookie.test(line))
   if (kept.length < set.length) ctx.set('Set-Cookie', kept)
+}
+
+const isNotAllowed = /grant.type\S* is not allowed for this client$/
+
+/** The library has invalid_request for a grant type that the application does not have. RFC 6749, 5.2. */
+async function nameUnauthorized(ctx: ProviderContext, next: () => Promise<unknown>): Promise<void> {
+  await next()
+  const body = ctx.body as { error?: string; error_description?: string } | null
+  if (body?.error !== 'invalid_request' || !isNotAllowed.test(body.error_description ?? '')) return
+  ctx.body = { ...body, error: 'unauthorized_client' }
 }
 
 /** The library has 500 for whatever is thrown. A database that is away is 503 everywhere else. Contract: 1. */

@@ -1,7 +1,7 @@
 import Router from '@koa/router'
 import { protocolRoutes, type ProtocolRoute } from '@gatehouse/contracts'
 import { refuse } from '@gatehouse/runtime'
-import type { AppState } from '@gatehouse/service-kit'
+import { callerOf, type AppState } from '@gatehouse/service-kit'
 import type { Context } from 'koa'
 import type Provider from 'oidc-provider'
 import type { Deps } from '../deps.ts'
@@ -15,8 +15,11 @@ void [signalsDiscovery, signalsStream, signalsVerification]
 export function openidRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true })
   const serve = createMount(deps)
-  for (const { path, methods } of Object.values<ProtocolRoute>(ofProvider)) router.register(path, [...methods], serve)
-  router.get(interaction.path, async (ctx) => {
+  for (const route of Object.values<ProtocolRoute>(ofProvider)) {
+    const refusesHead = refuseHead(route.methods)
+    router.register(route.path, [...route.methods], route.readsCookies ? [refusesHead, serve] : serve)
+  }
+  router.get(interaction.path, refuseHead(interaction.methods ?? ['GET']), async (ctx) => {
     await deps.requireEnabled()
     // The cookies of the library have this path: they bind the browser. The page shows what it asks for below it.
     ctx.redirect(`/authorize#${encodeURIComponent(ctx.params['uid'] ?? '')}`)
@@ -24,6 +27,15 @@ export function openidRoutes(deps: Deps): Router<AppState> {
     ctx.set('Cache-Control', 'no-store')
   })
   return router
+}
+
+/** The router takes a HEAD for a GET, and the library would use the request up. Throws method_not_allowed. */
+function refuseHead(methods: readonly string[]) {
+  const headers = { Allow: methods.join(', ') }
+  return async (ctx: Context, next: () => Promise<unknown>): Promise<void> => {
+    if (ctx.method === 'HEAD') throw refuse.method_not_allowed({ headers })
+    await next()
+  }
 }
 
 function createMount({ config, providers, requireEnabled }: Deps) {
@@ -36,7 +48,7 @@ function createMount({ config, providers, requireEnabled }: Deps) {
     callbacks.set(provider, callback)
     withPublicAddress(ctx, host, protocol)
     ctx.respond = false
-    await withinRequest(() => callback(ctx.req, ctx.res))
+    await withinRequest(callerOf(ctx).address, () => callback(ctx.req, ctx.res))
   }
 }
 

@@ -1,4 +1,5 @@
 import type { ActingCaller } from '@gatehouse/authority'
+import { findLogin } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
@@ -13,6 +14,8 @@ export async function renewToken(deps: OperationContext & Pick<Deps, 'config'>, 
   return await changeSelf(deps, caller, async (user, em) => {
     const now = await deps.databaseTime(em)
     if (now - caller.tokenIssuedAt * 1000 <= policy.renewalAgeMs) throw refuse.renewal_too_early()
-    return { user, issuedAt: await recordSignIn(em, { user, now, method: 'renewal', client }) }
+    const login = await findLogin(em, caller)
+    const loggedInAt = login === null ? null : login * 1000
+    return { user, issuedAt: await recordSignIn(em, { user, now, method: 'renewal', loggedInAt, client }) }
   })
 }

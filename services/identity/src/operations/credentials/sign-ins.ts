@@ -16,7 +16,11 @@ declare const ofIssue: unique symbol
 export type IssueTime = number & { readonly [ofIssue]: true }
 
 /** `now` is the database's time, read under the account's lock. */
-type Facts = { user: User; now: number; method: SignInMethod; client: ClientDescription }
+type Facts = { user: User; now: number; client: ClientDescription } & (
+  | { method: Exclude<SignInMethod, 'renewal'>; loggedInAt?: never }
+  /** `loggedInAt`: the login of the session that is renewed, in milliseconds. Null: it is not known. */
+  | { method: 'renewal'; loggedInAt: number | null }
+)
 
 /** No logins of their own, or told already. Contract: 3, Mail. */
 const untold: readonly SignInMethod[] = ['registration', 'renewal', 'recovery']
@@ -25,7 +29,8 @@ const untold: readonly SignInMethod[] = ['registration', 'renewal', 'recovery']
  * In the token's transaction; gives the token's time of issue. Removes what is beyond the newest; no login waits for
  * another. Contract: 3, Sign-ins; docs/decisions/immediate-revocation.md.
  */
-export async function recordSignIn(em: EntityManager, { user, now, method, client }: Facts): Promise<IssueTime> {
+export async function recordSignIn(em: EntityManager, { user, now, client, ...of }: Facts): Promise<IssueTime> {
+  const { method, loggedInAt = null } = of
   const userId = user.id
   const issuedAt = Math.max(now, user.passwordChangedAt ?? 0)
   const known = { network: client.network, device: describeUserAgent(client.userAgent) }
@@ -36,8 +41,9 @@ export async function recordSignIn(em: EntityManager, { user, now, method, clien
           select id from sign_ins where user_id = ? order by id desc offset ${policy.signInsPerAccount - 1} limit 1)
         order by id limit ${policy.signInsRemovedAtOnce} for update skip locked)
     )
-    insert into sign_ins (user_id, signed_in_at, method, network, device) values (?, ?, ?, ?, ?)`
-  const signIn = [userId, new Date(issuedAt), method, known.network, known.device]
+    insert into sign_ins (user_id, signed_in_at, method, network, device, logged_in_at) values (?, ?, ?, ?, ?, ?)`
+  const renewed = loggedInAt === null ? null : new Date(loggedInAt)
+  const signIn = [userId, new Date(issuedAt), method, known.network, known.device, renewed]
   await changeRows(em, sql, [userId, userId, userId, ...signIn])
   return issuedAt as IssueTime
 }

@@ -7,7 +7,7 @@ import { CopyButton } from '../../components/copy-field.tsx'
 import { ConfirmDialog, Dialog } from '../../components/dialog.tsx'
 import { Field } from '../../components/field.tsx'
 import { Notice } from '../../components/status.tsx'
-import { useClient, useMutation, type Work } from '../../hooks.ts'
+import { useAppContext, useClient, useMutation, type Work } from '../../hooks.ts'
 import { t, type Text, translateRefusal } from '../../language/language.ts'
 import type { ApplicationEntry, AddressField, AddressProblem } from './application-form.ts'
 import { changesOf, entryOf, findAddressProblem, newBodyOf, refusedFieldOf } from './application-form.ts'
@@ -44,6 +44,10 @@ const types = [
 const tokenForms = [
   ['opaque', 'Opaque', 'The application asks this instance about each. The safe choice.'],
   ['jwt', 'JWT', 'Others can check them without asking. They’re valid for five minutes.'],
+] as const
+const subjectTypes = [
+  ['public', 'The same everywhere', 'Applications can tell that two of their users are the same person.'],
+  ['pairwise', 'Separate', 'Applications at other hosts get other IDs. All redirect addresses must have one host.'],
 ] as const
 
 function describeProblem(problem: AddressProblem): string | null {
@@ -134,12 +138,31 @@ export function ApplicationDialog({ row, onClose, onDone }: DialogProps) {
         options={tokenForms}
         onPick={(accessTokens) => change({ accessTokens })}
       />
+      {!row && (
+        <RadioGroup
+          legend={t('User IDs')}
+          name="subject-type"
+          value={entry.subjectType}
+          options={subjectTypes}
+          onPick={(subjectType) => change({ subjectType, deviceGrant: false })}
+        />
+      )}
       <Checkbox
         label={t('Don’t ask people for their consent. Choose this only for applications of your own.')}
         name="skip-consent"
         checked={entry.skipConsent}
         onChange={(skipConsent) => change({ skipConsent })}
       />
+      {entry.subjectType === 'public' && (
+        <Checkbox
+          label={t(
+            'Devices without a browser can log in with a code. Choose this only for applications that have some.',
+          )}
+          name="device-grant"
+          checked={entry.deviceGrant}
+          onChange={(deviceGrant) => change({ deviceGrant })}
+        />
+      )}
     </ConfirmDialog>
   )
 }
@@ -188,12 +211,18 @@ function ApplicationCredentials({ id, name, secret, onClose }: Credentials & { o
   )
 }
 
-export function RenewSecretDialog({ row: { id }, name, onClose, onDone }: RowDialogProps<Application>) {
+export function RenewSecretDialog({ row, name, onClose, onDone }: RowDialogProps<Application>) {
+  const { id, previousSecretUntil } = row
+  const { now } = useAppContext()
+  const text: Text =
+    (previousSecretUntil ?? 0) > now()
+      ? 'The current secret works for one more day. The one before it, which still works, ends now.'
+      : 'The current secret works for one more day. Enter the new one in the application before that.'
   return (
     <ConfirmDialog
       dialog="RenewSecretDialog"
       title={t('New secret for {name}', { name })}
-      text="The current secret works for one more day. Enter the new one in the application before that."
+      text={text}
       submit={t('Create secret')}
       act={async (_, client) => (await client.call('renewApplicationSecret', { params: { id } })).clientSecret}
       next={(secret: string) => <ApplicationCredentials id={id} name={name} secret={secret} onClose={onClose} />}

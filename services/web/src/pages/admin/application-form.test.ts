@@ -14,6 +14,8 @@ const wiki = {
   signalsUri: null,
   skipConsent: false,
   accessTokens: 'opaque',
+  deviceGrant: false,
+  subjectType: 'public',
 } as unknown as Application
 
 describe('The form of an application', () => {
@@ -41,6 +43,8 @@ describe('The form of an application', () => {
       signalsUri: null,
       skipConsent: false,
       accessTokens: 'opaque',
+      deviceGrant: false,
+      subjectType: 'public',
     })
   })
 

@@ -2,7 +2,10 @@ import type { Application } from '@gatehouse/client'
 import { isApplicationUri, isPrivateUseUri, limits } from '@gatehouse/contracts/constants'
 
 /** What the form holds: addresses are lines of a text. */
-export type ApplicationEntry = Pick<Application, 'name' | 'type' | 'skipConsent' | 'accessTokens'> & {
+export type ApplicationEntry = Pick<
+  Application,
+  'name' | 'type' | 'skipConsent' | 'accessTokens' | 'deviceGrant' | 'subjectType'
+> & {
   [field in AddressField]: string
 }
 export type AddressField = 'redirectUris' | 'postLogoutRedirectUris' | 'backchannelLogoutUri' | 'signalsUri'
@@ -16,15 +19,17 @@ const newEntry: ApplicationEntry = {
   signalsUri: '',
   skipConsent: false,
   accessTokens: 'opaque',
+  deviceGrant: false,
+  subjectType: 'public',
 }
 
 export function entryOf(application: Application | null): ApplicationEntry {
   if (!application) return newEntry
-  const { name, type, skipConsent, accessTokens, redirectUris, postLogoutRedirectUris } = application
+  const { name, type, skipConsent, accessTokens, deviceGrant, subjectType } = application
   return {
-    ...{ name, type, skipConsent, accessTokens },
-    redirectUris: redirectUris.join('\n'),
-    postLogoutRedirectUris: postLogoutRedirectUris.join('\n'),
+    ...{ name, type, skipConsent, accessTokens, deviceGrant, subjectType },
+    redirectUris: application.redirectUris.join('\n'),
+    postLogoutRedirectUris: application.postLogoutRedirectUris.join('\n'),
     backchannelLogoutUri: application.backchannelLogoutUri ?? '',
     signalsUri: application.signalsUri ?? '',
   }
@@ -34,19 +39,21 @@ export const splitAddresses = (text: string): string[] => text.split(/\s+/).filt
 
 /** Of a new one. */
 export function newBodyOf(entry: ApplicationEntry) {
-  const { name, type, skipConsent, accessTokens, redirectUris, postLogoutRedirectUris } = entry
+  const { name, type, skipConsent, accessTokens, deviceGrant, subjectType } = entry
   return {
-    ...{ name: name.trim(), type, skipConsent, accessTokens },
-    redirectUris: splitAddresses(redirectUris),
-    postLogoutRedirectUris: splitAddresses(postLogoutRedirectUris),
+    ...{ name: name.trim(), type, skipConsent, accessTokens, deviceGrant, subjectType },
+    redirectUris: splitAddresses(entry.redirectUris),
+    postLogoutRedirectUris: splitAddresses(entry.postLogoutRedirectUris),
     backchannelLogoutUri: entry.backchannelLogoutUri.trim() || null,
     signalsUri: entry.signalsUri.trim() || null,
   }
 }
 
-/** Of what was changed. The type is chosen once. */
-export function changesOf(changed: Partial<ApplicationEntry>): Partial<Omit<ReturnType<typeof newBodyOf>, 'type'>> {
-  const { type: _, ...body } = newBodyOf({ ...newEntry, ...changed })
+type ChosenOnce = 'type' | 'subjectType'
+
+/** Of what was changed. */
+export function changesOf(changed: Partial<ApplicationEntry>): Partial<Omit<ReturnType<typeof newBodyOf>, ChosenOnce>> {
+  const { type: _, subjectType: __, ...body } = newBodyOf({ ...newEntry, ...changed })
   return Object.fromEntries(Object.entries(body).filter(([name]) => name in changed))
 }
 

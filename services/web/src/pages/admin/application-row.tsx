@@ -29,6 +29,7 @@ export function ApplicationRow({ application, onChanged }: Props) {
           <UserName>{name}</UserName> <Badge>{isPublic ? t('public') : t('confidential')}</Badge>{' '}
           {isSuspended && <Badge tone="bad">{t('Suspended')}</Badge>}
           {application.skipConsent && <Badge>{t('doesn’t ask')}</Badge>}
+          {application.subjectType === 'pairwise' && <Badge>{t('separate user IDs')}</Badge>}
         </h3>
         <p className="small muted">
           {hostsOf(application).map((host) => (
