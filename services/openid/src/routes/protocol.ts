@@ -19,7 +19,7 @@ export function openidRoutes(deps: Deps): Router<AppState> {
     const refusesHead = refuseHead(route.methods)
     router.register(route.path, [...route.methods], route.readsCookies ? [refusesHead, serve] : serve)
   }
-  router.get(interaction.path, refuseHead(interaction.methods ?? ['GET']), async (ctx) => {
+  router.get(interaction.path, refuseHead(interaction.methods), async (ctx) => {
     await deps.requireEnabled()
     // The cookies of the library have this path: they bind the browser. The page shows what it asks for below it.
     ctx.redirect(`/authorize#${encodeURIComponent(ctx.params['uid'] ?? '')}`)
