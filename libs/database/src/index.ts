@@ -1,4 +1,4 @@
-export { batchedRead, readAccountStates } from './batched-read.ts'
+export { batchedRead, batchedStatement, readAccountStates } from './batched-read.ts'
 export { DatabaseUnavailable } from './driver.ts'
 export { grants } from './grants.ts'
 export * from './rewrite-texts.ts'
