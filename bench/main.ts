@@ -12,6 +12,8 @@ const benchmarks: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
   'better-auth': () => import('./better-auth.ts'),
   'login-timing': () => import('./login-timing.ts'),
   scale: () => import('./scale.ts'),
+  openid: () => import('./openid.ts'),
+  'openid-grants': async () => ({ benchmark: (await import('./openid.ts')).benchmarkGrants }),
   tombstone: () => import('./tombstone.ts'),
   gateway: () => import('./gateway.ts'),
   upstream: () => import('./upstream.ts'),
