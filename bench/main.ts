@@ -14,6 +14,7 @@ const benchmarks: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
   scale: () => import('./scale.ts'),
   openid: () => import('./openid.ts'),
   'openid-grants': async () => ({ benchmark: (await import('./openid.ts')).benchmarkGrants }),
+  queue: () => import('./queue.ts'),
   tombstone: () => import('./tombstone.ts'),
   gateway: () => import('./gateway.ts'),
   upstream: () => import('./upstream.ts'),

@@ -358,6 +358,12 @@ export const release030 = {
       constraint registrations_identity_unique unique (issuer, subject)
     )`,
     'create index registrations_waiting on registrations (id) where username is not null',
+    // As users_names: without pg_trgm a search reads all that wait.
+    `do $$ begin
+      create index registrations_texts on registrations using gin (username gin_trgm_ops, display_name gin_trgm_ops,
+        reason gin_trgm_ops, network gin_trgm_ops) where username is not null;
+    exception when undefined_object then null;
+    end $$`,
     'create index registrations_created on registrations (created_at)',
     'create index registrations_denied on registrations (denied_at) where denied_at is not null',
     `create table blocked_networks (
