@@ -59,19 +59,19 @@ export async function openPlace(folder: string, grants: number): Promise<Place> 
 type Application = { id: string; secret: string }
 
 async function createApplications(url: string, token: string): Promise<Application[]> {
-  const send = async (path: string, method: string, body: object): Promise<unknown> => {
+  const send = async (path: string, { method = 'POST', body }: { method?: string; body: object }): Promise<unknown> => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     const answer = await fetch(url + path, { method, headers, body: JSON.stringify(body) })
     const text = await answer.text()
     if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${text}`)
     return JSON.parse(text)
   }
-  await send('/api/settings/instance', 'PATCH', { openidEnabled: true })
+  await send('/api/settings/instance', { method: 'PATCH', body: { openidEnabled: true } })
   const applications: Application[] = []
   for (let made = 0; made < applicationsOfAccount; made += 1) {
     const redirectUris = ['https://wiki.example/callback']
     const body = { name: `Wiki ${made}`, type: 'confidential', redirectUris }
-    const created = await send('/api/admin/applications', 'POST', body)
+    const created = await send('/api/admin/applications', { body })
     const { application, clientSecret } = created as { application: { id: string }; clientSecret: string }
     applications.push({ id: application.id, secret: clientSecret })
   }
