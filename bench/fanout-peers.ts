@@ -7,10 +7,16 @@ import { text } from 'node:stream/consumers'
 const count = Number(process.argv[2])
 
 const answer: RequestListener = (request, response) => {
-  void text(request).then(() => {
+  void text(request).then((body) => {
     response.writeHead(200, { 'content-type': 'application/json' })
-    response.end('{"success":true}')
+    response.end(request.method === 'POST' ? accept(body) : '{"success":true}')
   })
+}
+
+/** Of a relay: every event. */
+function accept(body: string): string {
+  const { events } = JSON.parse(body) as { events: { messageId: string }[] }
+  return JSON.stringify({ accepted: events.map(({ messageId }) => messageId), rejected: [] })
 }
 
 async function listenOnFreePort(listener: RequestListener): Promise<number> {

@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { resolve } from 'node:path'
+import { join } from 'node:path'
 import { systemClock, randomToken, systemRandom } from '@gatehouse/runtime'
 import { openDatabase } from '@gatehouse/database'
 import { deleteAtPeers } from '@gatehouse/federation-fanout/fan-out'
@@ -11,15 +11,15 @@ import { migratedDatabase } from '@gatehouse/test-kit'
 import { absoluteLine, ratioLine, type Benchmark, type Line } from './report.ts'
 import { measureInRounds, timeOf } from './rounds.ts'
 
-const peerCount = 200
+export const peerCount = 200
 const usualRounds = 15
 const timeoutMs = 15_000
 const path = '/api/federation/identity'
 const rosa = '4242'
 
-type FanOut = { run: () => Promise<void> } & AsyncDisposable
+export type FanOut = { run: () => Promise<void> } & AsyncDisposable
 type Times = { ours: number[]; bare: number[] }
-type Peer = { origin: string; port: number }
+export type Peer = { origin: string; port: number }
 
 /**
  * The fan-out itself, beside bare undici sending as many requests of the same size to the same peers. The API takes at
@@ -28,12 +28,11 @@ type Peer = { origin: string; port: number }
  */
 export const benchmark: Benchmark = async (run) => {
   await using opening = new AsyncDisposableStack()
-  const ports = await startPeers(opening)
-  const peers = ports.map((port, index): Peer => ({ origin: `http://p${index}.test:${port}`, port }))
+  const peers = await startPeers(opening)
   const healthy = peers.slice(0, peerCount)
   const deps = await openDeps(opening, peers)
   const times = await measureInRounds(run.rounds(usualRounds), {
-    bare: () => measureOnce(bareFanOut(healthy)),
+    bare: () => measureOnce(bareFanOut(healthy, deletion)),
     ours: () => measureOnce(ourFanOut(deps, healthy)),
   })
   return [lineOf(times), await measureStalled(ourFanOut(deps, peers.slice(1)))]
@@ -57,11 +56,14 @@ async function measureStalled(opened: FanOut): Promise<Line> {
 
 type Deps = Omit<Parameters<typeof deleteAtPeers>[0], 'outbound'>
 
+/** Each peer has a name, which leads to this machine. */
+export function openOutbound(peers: readonly Peer[]) {
+  const resolve = Object.fromEntries(peers.map(({ origin }) => [new URL(origin).hostname, { address: '127.0.0.1' }]))
+  return createOutbound({ allowPrivate: parseCidrs('loopback'), resolve })
+}
+
 function ourFanOut(deps: Deps, peers: Peer[]): FanOut {
-  const resolveTable = Object.fromEntries(
-    peers.map(({ origin }) => [new URL(origin).hostname, { address: '127.0.0.1' }]),
-  )
-  const outbound = createOutbound({ allowPrivate: parseCidrs('loopback'), resolve: resolveTable })
+  const outbound = openOutbound(peers)
   const origins = peers.map(({ origin }) => origin)
   return {
     run: async () => {
@@ -73,13 +75,21 @@ function ourFanOut(deps: Deps, peers: Peer[]): FanOut {
   }
 }
 
-function bareFanOut(peers: Peer[]): FanOut {
+const deletion = {
+  method: 'DELETE',
+  path,
+  body: { homeUserId: rosa, homeInstance: 'home.test', mode: 'soft' },
+} as const
+
+type Request = { method: 'DELETE' | 'POST'; path: string; body: object }
+
+export function bareFanOut(peers: readonly Peer[], { method, path, body: told }: Request): FanOut {
   const agent = new Agent()
-  const body = JSON.stringify({ homeUserId: rosa, homeInstance: 'home.test', mode: 'soft' })
+  const body = JSON.stringify(told)
   const send = async ({ port }: Peer) => {
     const options = {
       dispatcher: agent,
-      method: 'DELETE',
+      method,
       headers: { 'content-type': 'application/json' },
       body,
     } as const
@@ -89,15 +99,16 @@ function bareFanOut(peers: Peer[]): FanOut {
   return { run: async () => void (await Promise.all(peers.map(send))), [Symbol.asyncDispose]: () => agent.close() }
 }
 
-async function startPeers(opening: AsyncDisposableStack): Promise<number[]> {
-  const child = fork(resolve(import.meta.dirname, 'fanout-peers.ts'), [String(peerCount)])
+/** The last one, beyond `peerCount`, never answers. */
+export async function startPeers(opening: AsyncDisposableStack): Promise<Peer[]> {
+  const child = fork(join(import.meta.dirname, 'fanout-peers.ts'), [String(peerCount)])
   opening.defer(() => void child.kill())
   const [ports] = (await once(child, 'message')) as [number[]]
-  return ports
+  return ports.map((port, index) => ({ origin: `http://p${index}.test:${port}`, port }))
 }
 
 /** What the service has, with a log that is written and thrown away. */
-async function openDeps(opening: AsyncDisposableStack, peers: Peer[]): Promise<Deps> {
+export async function openDeps(opening: AsyncDisposableStack, peers: readonly Peer[]): Promise<Deps> {
   const database = opening.use(await migratedDatabase())
   const orm = opening.adopt(await openDatabase({ url: database.url }), (open) => open.close())
   const em = orm.em.fork()

@@ -1,14 +1,14 @@
 import { availableParallelism } from 'node:os'
 import { createDataFolder } from './embedded-instance.ts'
 import { absoluteLine, ratioLine, type Line } from './report.ts'
-import { median, type Run } from './rounds.ts'
+import type { Run } from './rounds.ts'
 import { measureCommands, readPeak } from './scale/commands.ts'
-import { openPlace, type Place } from './scale/operations.ts'
+import { formatCount as count, measureGrowth } from './scale/growth.ts'
+import { openPlace } from './scale/operations.ts'
 
 /** A smaller one for a first look: `SCALE_ACCOUNTS=100000 npm run bench -- scale`. */
 const many = Number(process.env.SCALE_ACCOUNTS ?? 1_000_000)
 const few = many / 100
-const callsOfRound = 5
 
 /** At most, in milliseconds, however large the instance is. Design: budgets. */
 const limits: Readonly<Record<string, number>> = {
@@ -29,14 +29,9 @@ export async function benchmark(run: Run): Promise<Line[]> {
     await using small = await openPlace(smallFolder.path, few)
     await using large = await openPlace(largeFolder.path, many)
     const size = `${count(large.accounts)} accounts`
-    for (const name of Object.keys(large.operations)) {
-      const times = await measurePair(large, small, { name, rounds: run.rounds(10) })
-      const line = { what: `${name} at ${size}`, format: milliseconds }
-      const peer = { name: `at ${count(few)}`, values: times.small }
-      const atMost = limits[name.replace(/:.*/, '')]
-      lines.push(ratioLine({ ...line, ours: times.large, peer, bound: atMost === undefined ? { atMost: 1.3 } : null }))
-      if (atMost !== undefined) lines.push(absoluteLine({ ...line, values: times.large, peer: '', bound: { atMost } }))
-    }
+    const sized = ({ accounts, operations }: typeof large) => ({ count: accounts, operations })
+    const growth = { large: sized(large), small: sized(small), unit: 'accounts', limits, rounds: run.rounds(10) }
+    lines.push(...(await measureGrowth(growth)))
     const peaks = { values: [await readPeak(large.pid)], peer: megabytes(await readPeak(small.pid)) }
     const what = `peak memory of the instance's process at ${size}`
     lines.push(absoluteLine({ what, ...peaks, format: megabytes, bound: { atMost: 400 * 2 ** 20 } }))
@@ -57,20 +52,5 @@ export async function benchmark(run: Run): Promise<Line[]> {
   return lines
 }
 
-/** Rounds in turn; a round's value is the median of a few calls, since the first one after the other's turn is cold. */
-async function measurePair(large: Place, small: Place, { name, rounds }: { name: string; rounds: number }) {
-  const times = { large: [] as number[], small: [] as number[] }
-  for (let round = 0; round <= rounds; round += 1) {
-    for (const [key, place] of [['large', large] as const, ['small', small] as const]) {
-      const calls: number[] = []
-      for (let call = 0; call < callsOfRound; call += 1) calls.push(await place.operations[name]!())
-      if (round > 0) times[key].push(median(calls))
-    }
-  }
-  return times
-}
-
-const count = (value: number): string => value.toLocaleString('en')
-const milliseconds = (value: number): string => `${value.toFixed(1)} ms`
 const seconds = (value: number): string => `${(value / 1000).toFixed(1)} s`
 const megabytes = (value: number): string => `${(value / 2 ** 20).toFixed(0)} MiB`

@@ -57,6 +57,7 @@ async function bufferBody(request: IncomingMessage, maxBytes: number, hold: (siz
   return await new Promise<Buffer>((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
+    let isWhole = false
     const incomplete = (cause?: unknown): void =>
       reject(invalidInput({ field: 'body', reason: 'malformed' }, { text: 'The request ended too early', cause }))
     request.on('data', (chunk: Buffer) => {
@@ -65,9 +66,15 @@ async function bufferBody(request: IncomingMessage, maxBytes: number, hold: (siz
       request.pause()
       reject(size > maxBytes ? refuse.body_too_large() : refuse.too_many_uploads())
     })
-    request.once('end', () => resolve(Buffer.concat(chunks, size)))
+    request.once('end', () => {
+      isWhole = true
+      resolve(Buffer.concat(chunks, size))
+    })
     request.once('error', incomplete)
-    request.once('close', incomplete)
+    // A whole one closes too, and a refusal has a stack.
+    request.once('close', () => {
+      if (!isWhole) incomplete()
+    })
   })
 }
 

@@ -49,7 +49,7 @@ export const waitingRegistration = namedObject('WaitingRegistration', {
 })
 export type WaitingRegistrationReply = z.infer<typeof waitingRegistration>
 
-/** `q`: a part of the username, the display name, the reason or the network. */
+/** `q`: a part of the username, the display name, the reason or the network; under three characters their beginning. */
 export const listRegistrationsQuery = pageQuery.extend({ q: text('q').max(100).optional() })
 /** Oldest first. `total`: of these that wait, without the denied ones, up to `waitingCountMax`. */
 export const listRegistrationsReply = z.object({

@@ -38,11 +38,29 @@ export function prepareRead<T extends object, P extends keyof T & string>(
   statement: Statement<T, P> & { where: string },
 ): PreparedRead<Pick<T, P>> {
   const { name, entity, properties, where } = statement
-  const compile = (em: EntityManager) => {
+  return prepare(name, (em) => {
     const { sql, read } = columnsOf(em, entity, properties)
     return { text: `select ${sql} from ${em.getMetadata().get(entity).tableName} where ${where}`, read }
-  }
-  let compiled: ReturnType<typeof compile> | undefined
+  })
+}
+
+type Compiled<Row> = { text: string; read: (row: object) => Row }
+
+/** As `batchedRead`, for a statement of any tables: `$1` is the array of values, and a column has the name of `key`. */
+export function batchedStatement<Row extends object>({
+  name,
+  key,
+  compile,
+}: {
+  name: string
+  key: keyof Row & string
+  compile: (em: EntityManager) => Compiled<Row>
+}): BatchedRead<Row> {
+  return batchBy(key, prepare(name, compile))
+}
+
+function prepare<Row>(name: string, compile: (em: EntityManager) => Compiled<Row>): PreparedRead<Row> {
+  let compiled: Compiled<Row> | undefined
   return async (em, given) => {
     const { text, read } = (compiled ??= compile(em))
     let values: Values | undefined
@@ -55,7 +73,7 @@ export function prepareRead<T extends object, P extends keyof T & string>(
       if (error instanceof DatabaseError && error.code === planOutdated) return run()
       throw error
     })
-    return rows.map(read)
+    return rows.map((row) => read(row))
   }
 }
 

@@ -1,4 +1,4 @@
-export { batchedRead } from './batched-read.ts'
+export { batchedRead, batchedStatement } from './batched-read.ts'
 export { DatabaseUnavailable } from './driver.ts'
 export { grants } from './grants.ts'
 export * from './rewrite-texts.ts'

@@ -534,5 +534,8 @@ export const release030 = {
         and collencoding in (-1, pg_char_to_encoding(getdatabaseencoding()))
       order by array_position(array['pg_c_utf8', 'und-x-icu', 'default'], collname::text) limit 1)); end $do$`,
     'create index users_names on users using gin (parts_of_names(fold_names(username, display_name)))',
+    `create index registrations_texts on registrations using gin (parts_of_names(fold_names(username,
+      coalesce(display_name, '') || chr(10) || coalesce(reason, '') || chr(10) || coalesce(network, ''))))
+      where username is not null`,
   ],
 }

@@ -7,14 +7,17 @@ export type Condition = { sql: string; values: unknown[] }
 /** `parts`: keys that accounts with the text have in the index of names. */
 export type NameSearch = { matches: Condition; parts: readonly string[] }
 
-const names = 'fold_names(u.username, u.display_name)'
+const namesOfUsers = 'fold_names(u.username, u.display_name)'
 const beginsWord = '\n'
 
 /** More would cost more to count than they are rarer. */
 const partsCounted = 12
 
-/** Finds a text of one line in the names of accounts. Under three characters it begins a word. Contract: 5, Users. */
-export async function searchNames(em: EntityManager, text: string): Promise<NameSearch> {
+/**
+ * Finds a text of one line in the names of accounts, or in other folded texts that have such an index. Under three characters it
+ * begins a word. Contract: 5, Users.
+ */
+export async function searchNames(em: EntityManager, text: string, names = namesOfUsers): Promise<NameSearch> {
   const [{ folded } = { folded: '' }] = await read<{ folded: string }>(em, `select fold_names('', ?) as folded`, [text])
   const sought = folded.slice(2)
   const chars = Array.from(sought)
@@ -50,7 +53,7 @@ export async function sampleNames(em: EntityManager, filter: Condition, search: 
   const counts = ['has_text and fits', 'has_text', 'true', ...parts.map(() => 'strpos(names, ?) > 0')]
   const sql = `select ${share}::float8 as share,
       array[${counts.map((condition) => `count(*) filter (where ${condition})`).join()}]::int[] as counts
-    from (select ${names} as names, ${matches.sql} as has_text, ${filter.sql} as fits
+    from (select ${namesOfUsers} as names, ${matches.sql} as has_text, ${filter.sql} as fits
       from users u tablesample system (100 * ${share}) repeatable (0) offset 0) sample`
   type Counted = { share: number; counts: number[] }
   const values = [...parts, ...matches.values, ...filter.values]
@@ -58,10 +61,11 @@ export async function sampleNames(em: EntityManager, filter: Condition, search: 
   const [found = 0, withText = 0, all = 0, ...having] = counted
   const rarest = parts.map((part, at) => ({ part, count: having[at] ?? 0 })).toSorted((a, b) => a.count - b.count)
   const isCommon = Math.max(withText, Math.min(...having)) > all * commonPart
-  const byIndex = isCommon ? null : hasParts(rarest.slice(0, partsAsked).map(({ part }) => part))
+  const byIndex = isCommon ? null : hasParts(namesOfUsers, rarest.slice(0, partsAsked).map(({ part }) => part))
   return { found, estimate: Math.round(found / shareRead), byIndex }
 }
 
-function hasParts(parts: readonly string[]): Condition {
+/** By the index of `names`. */
+export function hasParts(names: string, parts: readonly string[]): Condition {
   return { sql: `parts_of_names(${names}) @> array[${parts.map(() => '?').join()}]`, values: [...parts] }
 }

@@ -1,13 +1,17 @@
+import { batchedRead } from '@gatehouse/database'
 import { User } from '@gatehouse/domain'
 import type { Deps } from '../deps.ts'
+import { recallAccount } from './adapter.ts'
 
-const fields = ['id', 'username', 'displayName', 'avatar', 'isDeleted', 'profileUpdatedAt'] as const
+const properties = ['id', 'username', 'displayName', 'avatar', 'isDeleted', 'profileUpdatedAt'] as const
+const readById = batchedRead({ name: 'openid_account', entity: User, properties, key: 'id' })
 
 /** As the library asks for a person. `profile` gives what everybody here may see. Contract: 3, Applications. */
 export function createFindAccount({ orm, config }: Pick<Deps, 'orm' | 'config'>) {
+  const em = orm.em.fork()
   return async (_ctx: unknown, id: string) => {
-    const user = await orm.em.fork().findOne(User, { id, isDeleted: false }, { fields })
-    if (!user) return undefined
+    const user = recallAccount(id) ?? (await readById(em, id))
+    if (!user || user.isDeleted) return undefined
     const { origin } = config.publicAddress
     const claims = {
       sub: id,

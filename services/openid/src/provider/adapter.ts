@@ -2,10 +2,12 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { hashSecret } from '@gatehouse/auth'
 import { judgeToken } from '@gatehouse/authority'
 import { isStorableText } from '@gatehouse/contracts'
-import { changeRows, read } from '@gatehouse/database'
+import { batchedStatement, changeRows, columnsOf, read } from '@gatehouse/database'
+import { Application } from '@gatehouse/domain'
+import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Payload, ProviderContext } from 'oidc-provider'
 import type { Deps } from '../deps.ts'
-import { clientMetadata, findApplication } from './client.ts'
+import { applicationColumns, clientMetadata, readApplication } from './client.ts'
 
 type AdapterDeps = Pick<Deps, 'orm' | 'clock' | 'config'> & {
   onReuse(model: string): void
@@ -19,11 +21,11 @@ type AdapterDeps = Pick<Deps, 'orm' | 'clock' | 'config'> & {
  * `address`: of the client. `grants`: what a find of a token has read of its grant; the request finds the grant itself next.
  * `ctx`: of the library, once it has one.
  */
-export type RequestState = { address: string; grants: Map<string, Payload>; ctx?: ProviderContext }
+export type RequestState = { address: string; found: Map<string, unknown>; ctx?: ProviderContext }
 const requests = new AsyncLocalStorage<RequestState>()
 
 export const withinRequest = <T>(address: string, work: () => Promise<T>): Promise<T> =>
-  requests.run({ address, grants: new Map() }, work)
+  requests.run({ address, found: new Map() }, work)
 
 /** Lets the adapter know which application asks. */
 export async function keepContext(ctx: ProviderContext, next: () => Promise<unknown>): Promise<void> {
@@ -35,6 +37,19 @@ export async function keepContext(ctx: ProviderContext, next: () => Promise<unkn
 /** Nobody has decided anything about these. */
 const undecided = new Set(['DeviceCode', 'PushedAuthorizationRequest'])
 
+/** With a token its person and its application have been read: the request finds them next. */
+const remember = (key: string, found: object | undefined) => {
+  if (found) requests.getStore()?.found.set(key, found as Payload)
+}
+export const recallAccount = (id: string) => requests.getStore()?.found.get(`account ${id}`) as Account | undefined
+
+type Account = {
+  username: string
+  displayName: string | null
+  avatar: string | null
+  isDeleted: boolean
+  profileUpdatedAt: number
+}
 type Found = {
   payload: Payload
   consumed: number | null
@@ -42,20 +57,49 @@ type Found = {
   grant: Payload | null
   tokenIssuedAt: number | null
   accountId: string | null
-  isDeleted: boolean | null
   passwordChangedAt: number | null
-  isApplicationActive: boolean
+  /** Undefined: suspended, or gone. */
+  application: Application | undefined
+} & Account
+/** Requests of one moment share a row, and the library changes payloads that it gets. */
+type Row = Omit<Found, 'payload' | 'grant'> & { idHash: string; payload: string; grant: string | null }
+
+/** Of one model, by hashes of ids. */
+const findSql = (
+  model: string,
+  columns: string,
+) => `select ${columns}, t.id_hash as "idHash", t.payload::text as payload,
+    extract(epoch from t.consumed_at)::float8 as consumed, t.grant_id as "grantId", g.payload::text as "grant",
+    g.token_issued_at::float8 as "tokenIssuedAt", u.id::text as "accountId", u.username, u.display_name as "displayName",
+    u.avatar, u.is_deleted as "isDeleted", u.profile_updated_at::float8 as "profileUpdatedAt",
+    u.password_changed_at::float8 as "passwordChangedAt"
+  from openid_rows t
+  left join openid_rows g on g.model = 'Grant' and g.id_hash = ${model === 'Grant' ? 't.id_hash' : 't.grant_id'}
+  left join users u on u.id = g.account_id
+  left join applications on applications.id = g.application_id and applications.suspended_at is null
+  where t.model = '${model}' and t.id_hash = any($1)`
+
+function createRead(model: string) {
+  const readRow = batchedStatement<Row>({
+    ...{ name: `openid_${model}`, key: 'idHash' },
+    compile: (em) => {
+      const { sql, read: readColumns } = columnsOf(em, Application, applicationColumns)
+      const readOne = (given: object): Row => {
+        const row = readColumns(given as Row)
+        return { ...row, application: (row.id as string | null) === null ? undefined : row }
+      }
+      return { text: findSql(model, sql), read: readOne }
+    },
+  })
+  return async (em: EntityManager, hash: string): Promise<Found | undefined> => {
+    const row = await readRow(em, hash)
+    if (!row) return undefined
+    const { payload, grant } = row
+    return { ...row, payload: parse(payload), grant: grant === null ? null : parse(grant) }
+  }
 }
 
-const findSql = `select t.payload, extract(epoch from t.consumed_at)::float8 as consumed, t.grant_id as "grantId",
-    g.payload as grant, g.token_issued_at::float8 as "tokenIssuedAt", u.id::text as "accountId",
-    u.is_deleted as "isDeleted", u.password_changed_at::float8 as "passwordChangedAt",
-    a.id is not null as "isApplicationActive"
-  from openid_rows t
-  left join openid_rows g on g.model = 'Grant' and g.id_hash = coalesce(t.grant_id, case t.model when 'Grant' then t.id_hash end)
-  left join users u on u.id = g.account_id
-  left join applications a on a.id = g.application_id and a.suspended_at is null
-  where t.model = ? and t.id_hash = ?`
+const parse = (json: string) => JSON.parse(json) as Payload
 
 /** Without a person yet, or without one at all: an application waits for a device, or pushed its request. */
 const grantless = new Set(['DeviceCode', 'Interaction', 'Session', 'PushedAuthorizationRequest', 'ReplayDetection'])
@@ -64,8 +108,8 @@ const grantless = new Set(['DeviceCode', 'Interaction', 'Session', 'PushedAuthor
 function isLive(model: string, found: Found): boolean {
   if (found.grantId === null && grantless.has(model)) return true
   const { grant, tokenIssuedAt, accountId, isDeleted, passwordChangedAt } = found
-  if (!grant || tokenIssuedAt === null || !found.isApplicationActive) return false
-  const state = accountId === null ? undefined : { isDeleted: isDeleted === true, passwordChangedAt }
+  if (!grant || tokenIssuedAt === null || !found.application) return false
+  const state = accountId === null ? undefined : { isDeleted, passwordChangedAt }
   return judgeToken({ iat: tokenIssuedAt }, state) === 'live'
 }
 
@@ -100,15 +144,26 @@ const consumeSql = `with consumed as (
 export function createAdapter(deps: AdapterDeps) {
   const { orm, clock } = deps
   const em = () => orm.em.fork()
+  // Batched reads keep nothing in it.
+  const reader = em()
+
+  const reads = new Map<string, ReturnType<typeof createRead>>()
+  const readOf = (model: string) => {
+    const known = reads.get(model) ?? createRead(model)
+    reads.set(model, known)
+    return known
+  }
 
   async function find(model: string, id: string): Promise<Payload | undefined> {
     if ((model === 'AccessToken' || model === 'RefreshToken') && id.length !== lengthOf(model)) return undefined
     const hash = hashSecret(id)
-    const known = model === 'Grant' ? requests.getStore()?.grants.get(hash) : undefined
+    const known = model === 'Grant' ? requests.getStore()?.found.get(hash) : undefined
     if (known) return { ...known, jti: id }
-    const [found] = await read<Found>(em(), findSql, [model, hash])
+    const found = await readOf(model)(reader, hash)
     if (!found || !isLive(model, found)) return undefined
-    if (found.grantId && found.grant) requests.getStore()?.grants.set(found.grantId, found.grant)
+    if (found.grantId && found.grant) requests.getStore()?.found.set(found.grantId, found.grant)
+    remember(`account ${found.accountId}`, found)
+    remember(`application ${found.application?.id}`, found.application)
     return { ...found.payload, jti: id, ...(found.consumed !== null && { consumed: Math.floor(found.consumed) }) }
   }
 
@@ -152,7 +207,8 @@ export function createAdapter(deps: AdapterDeps) {
   return (model: string) => ({
     find: async (id: string) => {
       if (model !== 'Client') return await find(model, id)
-      const application = await findApplication(em(), id)
+      const known = requests.getStore()?.found.get(`application ${id}`) as Application | undefined
+      const application = known ?? (await readApplication(reader, id))
       return application && clientMetadata(application)
     },
     upsert: (id: string, payload: Payload, expiresIn: number) => upsert(model, id, payload, expiresIn),

@@ -57,16 +57,22 @@ export function withPublicAddress({ req }: Pick<Context, 'req'>, host: string, p
   Object.assign(req.headers, { host, 'x-forwarded-host': host, 'x-forwarded-proto': protocol.slice(0, -1) })
 }
 
-/** Read again after `refreshMs`. Throws not_found. */
+/** Read again after `refreshMs`, once for all who wait. Throws not_found. */
 export function createGate({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, refreshMs: number) {
-  let known: { isEnabled: boolean; until: number } | undefined
+  let known: { isEnabled: Promise<boolean>; until: number } | undefined
+  const read = async (): Promise<boolean> => {
+    const sql = 'select openid_enabled as "isEnabled" from instance_settings where id = 1'
+    const [row] = await orm.em.fork().execute<{ isEnabled: boolean }[]>(sql)
+    return row?.isEnabled === true
+  }
   return async (): Promise<void> => {
     const now = clock.now()
-    if (!known || now >= known.until) {
-      const sql = 'select openid_enabled as "isEnabled" from instance_settings where id = 1'
-      const [row] = await orm.em.fork().execute<{ isEnabled: boolean }[]>(sql)
-      known = { isEnabled: row?.isEnabled === true, until: now + refreshMs }
-    }
-    if (!known.isEnabled) throw refuse.not_found()
+    if (!known || now >= known.until) known = { isEnabled: read(), until: now + refreshMs }
+    const asked = known
+    const isEnabled = await asked.isEnabled.catch((error: unknown) => {
+      if (known === asked) known = undefined
+      throw error
+    })
+    if (!isEnabled) throw refuse.not_found()
   }
 }

@@ -1,0 +1,109 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import pg from 'pg'
+import { createDataFolder, databaseUrlOf, registerAccount, startEmbeddedInstance } from './embedded-instance.ts'
+import { startChild } from './gateway/child.ts'
+import { absoluteLine, ratioLine, type Line } from './report.ts'
+import { measureInRounds, percentile, type Run } from './rounds.ts'
+import { measureSteadyReads } from './steady-reads.ts'
+
+const mails = 10_000
+const usualRounds = 5
+const readsOfRound = 200
+const readsPerSecond = 50
+
+/** Ten thousand mails that are due at once, to a server on this machine, and what they do to other requests. */
+export async function benchmark(run: Run): Promise<Line[]> {
+  await using opening = new AsyncDisposableStack()
+  const server = opening.use(await startChild('../mail/server.ts', {}))
+  const { path } = opening.use(await createDataFolder())
+  const ofMail = { SMTP_URL: `smtp://127.0.0.1:${server.port}`, MAIL_FROM: 'bench@chat.example' }
+  const environment = { ...ofMail, MAIL_HOURLY_LIMIT: '100000' }
+  const { url } = opening.use(await startEmbeddedInstance(path, environment))
+  const { token } = await registerAccount(url, 'bench_user')
+  const client = opening.adopt(new pg.Client(await databaseUrlOf(path)), (open) => open.end())
+  await client.connect()
+  const outbox = openOutbox(client)
+  const rounds = run.rounds(usualRounds)
+  const readAll = () =>
+    measureSteadyReads({ count: readsOfRound, perSecond: readsPerSecond, read: () => readSelf(url, token) })
+  const rates: number[] = []
+  const reads = await measureInRounds(rounds, {
+    idle: readAll,
+    sending: async (round) => {
+      const ended = outbox.send(Math.ceil(mails / rounds))
+      await outbox.begun()
+      const times = await readAll()
+      const rate = await ended
+      if (round > 0) rates.push(rate)
+      return times
+    },
+  })
+  return linesOf(rates, reads)
+}
+
+async function readSelf(url: string, token: string): Promise<void> {
+  const answer = await fetch(`${url}/api/users/@me`, { headers: { authorization: `Bearer ${token}` } })
+  await answer.text()
+  if (!answer.ok) throw new Error(`GET @me answered ${answer.status}`)
+}
+
+function openOutbox(client: pg.Client) {
+  let made = 0
+  const count = async (where: string): Promise<number> => {
+    const { rows } = await client.query<{ count: number }>(`select count(*)::int as count from mails where ${where}`)
+    return rows[0]!.count
+  }
+  const ofRound = () => `id > ${made * 1_000_000}`
+  return {
+    /** Notices to so many accounts. Gives how many a second were sent, once all are. */
+    send: async (mails: number): Promise<number> => {
+      made += 1
+      await client.query(
+        `with people as (
+           insert into users (id, username, password_hash)
+           select $2::bigint + n, 'reader_' || $2::bigint + n, '!none' from generate_series(1, $1::int) n returning id
+         ), addresses as (
+           insert into emails (user_id, address, key, confirmed_at)
+           select id, id || '@elsewhere.example', id || '@elsewhere.example', now() from people
+         )
+         insert into mails (id, user_id, kind, address, key, language, data, created_at, next_at, expires_at)
+         select id, id, 'password_changed', id || '@elsewhere.example', id || '@elsewhere.example', 'en',
+           jsonb_build_object('username', 'reader_' || id, 'at', 1750000000000), now(), now(), now() + interval '1 day'
+         from people`,
+        [mails, made * 1_000_000],
+      )
+      while ((await count(`${ofRound()} and next_at is not null`)) > 0) await pause(200)
+      const lost = mails - (await count(`${ofRound()} and attempts = 1 and data = '{}'`))
+      if (lost > 0) throw new Error(`${lost} mails were not sent at once`)
+      const { rows } = await client.query<{ seconds: number }>(
+        `select extract(epoch from max(tried_at) - min(tried_at))::float8 as seconds from mails where ${ofRound()}`,
+      )
+      return mails / rows[0]!.seconds
+    },
+    begun: async (): Promise<void> => {
+      while ((await count(`${ofRound()} and tried_at is not null`)) === 0) await pause(20)
+    },
+  }
+}
+
+function linesOf(rates: number[], { idle, sending }: Record<'idle' | 'sending', number[][]>): Line[] {
+  const p99 = (values: readonly number[]) => percentile(values, 0.99)
+  return [
+    absoluteLine({
+      what: `mails a second of ${mails.toLocaleString('en')} that are due`,
+      values: rates,
+      peer: 'a server on the same machine',
+      format: (rate) => `${rate.toFixed(0)}/s`,
+      bound: { atLeast: 50 },
+    }),
+    ratioLine({
+      what: 'p99 of GET @me while they are sent',
+      ours: sending.map(p99),
+      peer: { name: 'its idle p99', values: idle.map(p99) },
+      // That of a single round is the second slowest read.
+      whole: { ours: p99(sending.flat()), peer: p99(idle.flat()) },
+      format: (ms) => `${ms.toFixed(1)} ms`,
+      bound: { atMost: 1.5 },
+    }),
+  ]
+}
