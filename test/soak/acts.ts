@@ -1,4 +1,4 @@
-import { eventually } from '@gatehouse/test-kit'
+import { answered, eventually } from '@gatehouse/test-kit'
 import { callApi } from '../api.ts'
 import { isActive, logInAtApplication, refreshGrant, visitProvider, type Grant } from './application.ts'
 import type { Member } from './ledger.ts'
@@ -44,12 +44,15 @@ export async function reconnect({ socket, member, visitor }: Person): Promise<vo
   await socket.close()
   await socket.open(member.token)
   for (const path of ['sockets', 'sign-ins', 'identities'])
-    await visitor.expect(`GET /api/users/@me/${path}`, 200, { token: member.token })
+    await answered(visitor.call(`GET /api/users/@me/${path}`, { token: member.token }), 200)
 }
 
 export async function editProfile({ visitor, member, random }: Person): Promise<void> {
   const displayName = `${member.username} ${random.below(1_000_000)}`
-  await visitor.expect('PATCH /api/users/@me', 200, { token: member.token, body: { displayName, bio: displayName } })
+  await answered(
+    visitor.call('PATCH /api/users/@me', { token: member.token, body: { displayName, bio: displayName } }),
+    200,
+  )
   member.displayName = displayName
 }
 
@@ -57,9 +60,9 @@ export async function upload({ visitor, member }: Person): Promise<void> {
   const form = new FormData()
   form.append('file', new Blob([picture], { type: 'image/png' }), 'picture.png')
   const { token } = member
-  const { body } = await visitor.expect('POST /api/uploads', 201, { token, form })
-  await visitor.expect('PATCH /api/users/@me', 200, { token, body: { avatar: body.filename } })
-  await visitor.expect(`GET /api/uploads/${String(body.filename)}`, 200)
+  const { body } = await answered(visitor.call('POST /api/uploads', { token, form }), 201)
+  await answered(visitor.call('PATCH /api/users/@me', { token, body: { avatar: body.filename } }), 200)
+  await answered(visitor.call(`GET /api/uploads/${String(body.filename)}`), 200)
 }
 
 export const addressOf = ({ username }: Member) => `${username}@mail.example`
@@ -67,17 +70,17 @@ export const addressOf = ({ username }: Member) => `${username}@mail.example`
 export async function setEmail({ visitor, member, ledger, mailbox }: Person): Promise<void> {
   const { token, password } = member
   const email = addressOf(member)
-  await visitor.expect('PATCH /api/users/@me', 200, { token, body: { emailNotices: false } })
-  await visitor.expect('PUT /api/users/@me/email', 200, { token, body: { email, password } })
+  await answered(visitor.call('PATCH /api/users/@me', { token, body: { emailNotices: false } }), 200)
+  await answered(visitor.call('PUT /api/users/@me/email', { token, body: { email, password } }), 200)
   ledger.await('mail: confirmation', email)
   const confirmation = { body: { token: await mailbox.linkTo(email) } }
-  await visitor.expect('POST /api/auth/email/confirm', 200, confirmation)
+  await answered(visitor.call('POST /api/auth/email/confirm', confirmation), 200)
 }
 
 export async function logInByProvider(person: Person): Promise<void> {
   const { visitor, member } = person
   const ticket = await visitProvider(person, visitor, { sub: member.username, purpose: 'login' })
-  const { body } = await visitor.expect('POST /api/auth/providers/finish', 200, { body: { ticket } })
+  const { body } = await answered(visitor.call('POST /api/auth/providers/finish', { body: { ticket } }), 200)
   member.token = String(body.token)
 }
 
@@ -86,7 +89,7 @@ export async function useApplication(person: Person): Promise<void> {
   person.grant = await logInAtApplication(person, visitor, member.token)
   if (!(await isActive(person, visitor, person.grant.access))) throw new Error('a new access token is not active')
   person.grant = await refreshGrant(person, visitor, person.grant)
-  await visitor.expect('GET /oauth2/userinfo', 200, { token: person.grant.access })
+  await answered(visitor.call('GET /oauth2/userinfo', { token: person.grant.access }), 200)
   ledger.count('logins at the application')
 }
 
@@ -96,12 +99,15 @@ export async function travel(person: Person): Promise<void> {
   const { token, password, id } = member
   const username = `${member.username}@${system.host}`
   const registration = { username, password, homeInstance: system.host, homeUserId: id }
-  const { body } = await visitor.expect('POST /api/auth/register', 201, { at: system.peer.url, body: registration })
+  const { body } = await answered(
+    visitor.call('POST /api/auth/register', { at: system.peer.url, body: registration }),
+    201,
+  )
   person.awayToken = String(body.token)
   const replicatedInstances = [{ origin: system.peer.origin, username }]
-  await visitor.expect('PATCH /api/users/@me', 200, { token, body: { replicatedInstances } })
+  await answered(visitor.call('PATCH /api/users/@me', { token, body: { replicatedInstances } }), 200)
   const displayName = `${member.username} away`
-  await visitor.expect('PATCH /api/users/@me', 200, { token, body: { displayName } })
+  await answered(visitor.call('PATCH /api/users/@me', { token, body: { displayName } }), 200)
   member.displayName = displayName
   const arrived = async () =>
     (await callApi(system.peer.url, 'GET /api/users/@me', { token: person.awayToken })).body.displayName === displayName
@@ -114,21 +120,21 @@ export async function changePassword(person: Person): Promise<void> {
   const { token, password } = member
   const newPassword = `another password of ${member.username}`
   const body = { currentPassword: password, newPassword }
-  const changed = await visitor.expect('POST /api/users/@me/change-password', 200, { token, body })
+  const changed = await answered(visitor.call('POST /api/users/@me/change-password', { token, body }), 200)
   member.password = newPassword
   member.token = String(changed.body.token)
   ledger.await('PasswordChanged', member.id)
   ledger.await('mail: password changed', addressOf(member))
   await refused(person, { token, why: 'a password change' })
   const login = { body: { username: member.username, password: newPassword } }
-  member.token = String((await visitor.expect('POST /api/auth/login', 200, login)).body.token)
+  member.token = String((await answered(visitor.call('POST /api/auth/login', login), 200)).body.token)
 }
 
 export async function endSessions(person: Person): Promise<void> {
   const { visitor, member, ledger } = person
   const { token } = member
   const ticket = await visitProvider(person, visitor, { sub: member.username, purpose: 'confirm', token })
-  const ended = await visitor.expect('POST /api/users/@me/sessions/end', 200, { token, body: { ticket } })
+  const ended = await answered(visitor.call('POST /api/users/@me/sessions/end', { token, body: { ticket } }), 200)
   member.token = String(ended.body.token)
   ledger.await('SessionsEnded', member.id)
   await refused(person, { token, why: 'an end of sessions' })

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { answered } from '@gatehouse/test-kit'
 import type { Scene, Visitor } from './visitor.ts'
 
 export type Grant = { access: string; refresh: string }
@@ -16,7 +17,7 @@ export async function logInAtApplication({ system }: Scene, visitor: Visitor, to
   const jar = new Map<string, string>()
   const browse = async (path: string) => {
     const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
-    const { headers } = await visitor.expect(`GET ${path}`, 303, { headers: { cookie } })
+    const { headers } = await answered(visitor.call(`GET ${path}`, { headers: { cookie } }), 303)
     keepCookies(jar, headers)
     return new URL(headers.get('location') ?? '', origin)
   }
@@ -25,7 +26,7 @@ export async function logInAtApplication({ system }: Scene, visitor: Visitor, to
   const uid = named.hash.slice(1)
   const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
   const given = { token, body: { decision: 'allow' }, headers: { cookie } }
-  const decided = await visitor.expect(`POST /oauth2/interaction/${uid}/decision`, 200, given)
+  const decided = await answered(visitor.call(`POST /oauth2/interaction/${uid}/decision`, given), 200)
   const resumed = new URL(String(decided.body.url), origin)
   const back = await browse(resumed.pathname + resumed.search)
   const code = back.searchParams.get('code') ?? ''
@@ -48,7 +49,7 @@ type Asked = { path: string; form: Record<string, string> }
 async function askAsApplication({ system }: Pick<Scene, 'system'>, visitor: Visitor, { path, form }: Asked) {
   const { id, secret } = system.application
   const authorization = `Basic ${Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString('base64')}`
-  return (await visitor.expect(`POST /oauth2/${path}`, 200, { form, headers: { authorization } })).body
+  return (await answered(visitor.call(`POST /oauth2/${path}`, { form, headers: { authorization } }), 200)).body
 }
 
 const grantOf = (body: Record<string, unknown>): Grant => ({
@@ -69,7 +70,10 @@ export async function visitProvider(
   visitor: Visitor,
   { sub, purpose, token }: { sub: string; purpose: 'login' | 'confirm'; token?: string },
 ): Promise<string> {
-  const started = await visitor.expect('POST /api/auth/providers/school/start', 200, { token, body: { purpose } })
+  const started = await answered(
+    visitor.call('POST /api/auth/providers/school/start', { token, body: { purpose } }),
+    200,
+  )
   const jar = new Map<string, string>()
   keepCookies(jar, started.headers)
   const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')

@@ -1,4 +1,4 @@
-import { eventually } from '@gatehouse/test-kit'
+import { answered, eventually } from '@gatehouse/test-kit'
 import { callApi } from '../api.ts'
 import {
   addressOf,
@@ -74,22 +74,25 @@ async function arrive(
   let answer
   if (password === undefined) {
     const ticket = await visitProvider(scene, visitor, { sub: username, purpose: 'login' })
-    answer = await visitor.expect('POST /api/auth/providers/finish', 201, { body: { ticket, username } })
+    answer = await answered(visitor.call('POST /api/auth/providers/finish', { body: { ticket, username } }), 201)
   } else if (way === 'approved') {
-    await visitor.expect('POST /api/auth/register', 202, { body: { username, password } })
-    const { body } = await visitor.expect(`GET /api/admin/registrations?q=${username}`, 200, asAdmin)
+    await answered(visitor.call('POST /api/auth/register', { body: { username, password } }), 202)
+    const { body } = await answered(visitor.call(`GET /api/admin/registrations?q=${username}`, asAdmin), 200)
     const found = (body.registrations as { id: string; username: string }[]).find((one) => one.username === username)
-    await visitor.expect(`POST /api/admin/registrations/${found?.id}/approve`, 200, { ...asAdmin, body: {} })
-    answer = await visitor.expect('POST /api/auth/login', 200, { body: { username, password } })
+    await answered(visitor.call(`POST /api/admin/registrations/${found?.id}/approve`, { ...asAdmin, body: {} }), 200)
+    answer = await answered(visitor.call('POST /api/auth/login', { body: { username, password } }), 200)
   } else {
-    const made = await visitor.expect('POST /api/admin/invites', 201, {
-      ...asAdmin,
-      body: { name: username, maxUses: 1 },
-    })
+    const made = await answered(
+      visitor.call('POST /api/admin/invites', {
+        ...asAdmin,
+        body: { name: username, maxUses: 1 },
+      }),
+      201,
+    )
     const { id, token } = made.body as { id: string; token: string }
     const body = { username, password, inviteToken: token }
-    answer = await visitor.expect('POST /api/auth/register', 201, { body })
-    await visitor.expect(`DELETE /api/admin/invites/${id}`, 200, asAdmin)
+    answer = await answered(visitor.call('POST /api/auth/register', { body }), 201)
+    await answered(visitor.call(`DELETE /api/admin/invites/${id}`, asAdmin), 200)
   }
   const { token, user } = answer.body as { token: string; user: { id: string } }
   const member = { id: user.id, username, network, token, password, displayName: '' }
@@ -116,7 +119,7 @@ async function readFor({ visitor, member, pace, stop, ledger, random }: Person, 
 /** Who leaves by themselves says first where else they leave. */
 async function departFromPeer({ visitor, member, system }: Person): Promise<void> {
   const body = { origins: [system.peer.origin], mode: 'soft', durable: true }
-  await visitor.expect('POST /api/users/@me/federation-identity/delete', 200, { token: member.token, body })
+  await answered(visitor.call('POST /api/users/@me/federation-identity/delete', { token: member.token, body }), 200)
 }
 
 /** By themselves, or by an admin. */
@@ -125,14 +128,14 @@ async function depart(person: Person): Promise<void> {
   const { token, username, password, id } = member
   if (index % 8 >= 4) {
     const body = { mode: 'soft' }
-    await visitor.expect(`DELETE /api/admin/users/${id}`, 200, { token: system.admin.token, body })
+    await answered(visitor.call(`DELETE /api/admin/users/${id}`, { token: system.admin.token, body }), 200)
   } else {
     if (person.awayToken !== undefined) await departFromPeer(person)
     const confirmation =
       password === undefined
         ? { ticket: await visitProvider(person, visitor, { sub: username, purpose: 'confirm', token }) }
         : { password }
-    await visitor.expect('DELETE /api/users/@me', 200, { token, body: { username, ...confirmation } })
+    await answered(visitor.call('DELETE /api/users/@me', { token, body: { username, ...confirmation } }), 200)
   }
   ledger.leave(member)
   ledger.await('UserDeleted', id)

@@ -10,15 +10,15 @@ export type Pace = {
 
 const clamp = (value: number, least: number, most: number) => Math.min(Math.max(value, least), most)
 
-/** Some 32 people at a time in a long run. Nobody's life is longer than a tenth of the run. */
+/** Some 20 people at a time in a long run, which takes some 12 % of a core. Nobody's life is longer than a tenth of the run. */
 export function paceOf(hours: number): Pace {
   const runMs = hours * 3_600_000
-  const lifeMs = clamp(runMs / 10, 6_000, 480_000)
+  const lifeMs = clamp(runMs / 10, 6_000, 600_000)
   return {
     runMs,
     lifeMs,
-    arrivalMs: clamp(lifeMs / 32, 2_000, 15_000),
-    readMs: clamp(lifeMs / 10, 2_000, 10_000),
+    arrivalMs: clamp(lifeMs / 12, 2_000, 30_000),
+    readMs: clamp(lifeMs / 10, 2_000, 20_000),
     sampleMs: clamp(runMs / 120, 500, 60_000),
     // Of long runs what hourly tasks remove has reached its level.
     warmUpMs: Math.max(2 * lifeMs, runMs / 5),

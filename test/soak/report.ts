@@ -10,7 +10,7 @@ const method = `Each series is judged after the warm-up by the slope of its line
 /** Markdown: the verdict, what rises, every series that moved, and what people did. */
 export function formatRun(run: SoakRun): string {
   const { seed, hours, warmUpHours, cpuShare, samples, judged, ledger } = run
-  const moving = judged.filter(({ first, last, error }) => first !== last || error !== 0)
+  const moving = judged.filter(({ isConstant }) => !isConstant)
   const by = (verdict: Judged['verdict']) => judged.filter((one) => one.verdict === verdict)
   const verdicts = (['flat', 'rises', 'undecided', 'too short'] as const).map((each) => `${by(each).length} ${each}`)
   return [

@@ -23,6 +23,7 @@ export type Judged = Trend & {
   leastFound: number
   first: number
   last: number
+  isConstant: boolean
   /** `too short`: it has not reached its level in this run. */
   verdict: Verdict | 'too short'
 }
@@ -92,7 +93,8 @@ function judgeOne(name: string, samples: readonly Sample[], warmUpHours: number)
   const span = (settled.at(-1)?.hours ?? 0) - (settled[0]?.hours ?? 0)
   const most = Math.max(bound, share * trend.mean) + (fills > 0 ? fills / Math.max(span, 1e-3) : 0)
   const [first, last] = [points[0]?.[1] ?? 0, points.at(-1)?.[1] ?? 0]
-  const judged = { name, per, most, leastFound: leastFound(trend, most), first, last, ...trend }
+  const isConstant = points.every(([, value]) => value === first)
+  const judged = { name, isConstant, per, most, leastFound: leastFound(trend, most), first, last, ...trend }
   // A sawtooth is level over several of its teeth.
   if (span < 2 * kept) return { ...judged, verdict: 'too short' }
   return { ...judged, verdict: judgeTrend(trend, most) }

@@ -53,13 +53,7 @@ export function visitorFrom({ system, ledger, random }: Pick<Scene, 'system' | '
       await pause(retryMs)
     }
   }
-  /** Throws where the status is another one. */
-  const expect = async (request: string, status: number, given: Given = {}): Promise<Answer> => {
-    const answer = await call(request, given)
-    if (answer.status === status) return answer
-    throw new Error(`${request} was answered with ${answer.status} in place of ${status}: ${answer.text}`)
-  }
-  return { call, expect, gateways }
+  return { call, gateways }
 }
 export type Visitor = ReturnType<typeof visitorFrom>
 
