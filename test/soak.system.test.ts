@@ -6,15 +6,22 @@ import { runSoak, type SoakRun } from './soak/run-soak.ts'
 /** Design: invariants 1, 2, 13. What it judges is in soak/series.test.ts. */
 describe('a soak of half a minute, with a table that leaks and a token that is not revoked', function () {
   this.timeout(280_000)
-  const leak =
-    "insert into blocked_networks select next_snowflake(), '203.0.113.1', 'infinity' from generate_series(1, 5)"
+  /** Steadily, ten rows a second. */
+  const leaked = { since: 0, rows: 0 }
+  async function leak(url: string): Promise<void> {
+    leaked.since ||= performance.now()
+    const rows = Math.floor((performance.now() - leaked.since) / 100) - leaked.rows
+    const values = `select next_snowflake(), '203.0.113.1', 'infinity' from generate_series(1, ${rows})`
+    await query(url, `insert into blocked_networks ${values}`)
+    leaked.rows += rows
+  }
   let run: SoakRun
   before(async () => {
     const stop = new AbortController().signal
     run = await runSoak({
       ...{ hours: 0.01, seed: 1, replicas: {}, log: () => undefined, stop },
       plant: async ({ cluster, admin }, ledger) => {
-        await query(cluster.postgres.url, leak)
+        await leak(cluster.postgres.url)
         if (ledger.revoked.every(({ token }) => token !== admin.token)) ledger.revoke(admin.token, 'a planted fault')
       },
     })
