@@ -87,13 +87,14 @@ export function judgeSeries(samples: readonly Sample[], warmUpHours: number): Ju
 
 function judgeOne(name: string, samples: readonly Sample[], warmUpHours: number): Judged {
   const { per, most: bound, share = 0, fills = 0, keptHours: kept = 0 } = boundOf(name)
-  const settled = samples.filter(({ hours, values }) => hours >= Math.max(warmUpHours, kept) && name in values)
+  const seen = samples.filter(({ hours, values }) => hours >= warmUpHours && name in values)
+  const settled = seen.filter(({ hours }) => hours >= kept)
   const points = settled.map(({ hours, accounts, values }): Point => [per === 'hour' ? hours : accounts, values[name]!])
   const trend = fitTrend(points)
   const span = (settled.at(-1)?.hours ?? 0) - (settled[0]?.hours ?? 0)
   const most = Math.max(bound, share * trend.mean) + (fills > 0 ? fills / Math.max(span, 1e-3) : 0)
-  const [first, last] = [points[0]?.[1] ?? 0, points.at(-1)?.[1] ?? 0]
-  const isConstant = points.every(([, value]) => value === first)
+  const [first, last] = [seen[0]?.values[name] ?? 0, seen.at(-1)?.values[name] ?? 0]
+  const isConstant = seen.every(({ values }) => values[name] === first)
   const judged = { name, isConstant, per, most, leastFound: leastFound(trend, most), first, last, ...trend }
   // A sawtooth is level over several of its teeth.
   if (span < 2 * kept) return { ...judged, verdict: 'too short' }
