@@ -12,7 +12,13 @@ export type Meters = AsyncDisposable & {
   cpuSeconds(): number
 }
 
-type Program = { name: string; pid: () => number; opsUrl?: string }
+type Program = {
+  name: string
+  pid: () => number
+  opsUrl?: string
+  /** Full collections of the heap at the last sample. */
+  collections?: number
+}
 
 const mebibyte = 1024 ** 2
 const ticksPerSecond = 100
@@ -77,7 +83,9 @@ export async function openMeters({ cluster, peer, uploads }: System): Promise<Me
   }
 }
 
-async function readProgram({ name, pid, opsUrl }: Program): Promise<[string, number][]> {
+/** The heap only after a full collection: in between it grows by what nobody holds any more, for up to an hour at a small load. */
+async function readProgram(program: Program): Promise<[string, number][]> {
+  const { name, pid, opsUrl, collections } = program
   const tree = listTree(pid())
   const sum = (read: (pid: number) => number) => tree.reduce((total, member) => total + read(member), 0)
   const held: [string, number][] = [
@@ -87,7 +95,10 @@ async function readProgram({ name, pid, opsUrl }: Program): Promise<[string, num
   if (!opsUrl) return held
   const metrics = await (await fetch(`${opsUrl}/metrics`)).text()
   const metric = (of: string): number => Number(new RegExp(`^${of} (\\S+)$`, 'm').exec(metrics)?.[1] ?? NaN)
-  held.push([`heap MiB: ${name}`, metric('nodejs_heap_size_used_bytes') / mebibyte])
+  const [, counted] = /^nodejs_gc_duration_seconds_count\{kind="major"[^}]*\} (\d+)$/m.exec(metrics) ?? []
+  program.collections = Number(counted ?? 0)
+  const isCollected = collections !== undefined && program.collections > collections
+  if (isCollected) held.push([`heap MiB: ${name}`, metric('nodejs_heap_size_used_bytes') / mebibyte])
   const sockets = metric('gatehouse_gateway_open_sockets')
   return Number.isNaN(sockets) ? held : [...held, [`sockets: ${name}`, sockets]]
 }
