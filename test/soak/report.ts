@@ -16,8 +16,8 @@ export function formatRun(run: SoakRun): string {
   return [
     `# Soak of ${format(hours)} h`,
     '',
-    `${isSound(run) ? 'Nothing rises, nothing is lost' : 'FAILED'}: ${verdicts.join(', ')}; ${ledger.violations.length} violations. ` +
-      `Seed ${seed}, ${samples.length} samples, the first ${format(warmUpHours)} h are the warm-up; ${(100 * cpuShare).toFixed(1)} % of a core.`,
+    `${isSound(run) ? (by('flat').length > 0 ? 'Nothing rises, nothing is lost' : 'Nothing is lost, and too little was measured to tell what rises') : 'FAILED'}: ${verdicts.join(', ')}; ${ledger.violations.length} violations. ` +
+      `Seed ${seed}, ${samples.length} samples, the first ${format(warmUpHours)} h are the warm-up; ${format(100 * cpuShare)} % of a core.`,
     '',
     ...ledger.violations.map((each) => `- ${each}`),
     ...by('rises').map(
