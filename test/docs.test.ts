@@ -79,6 +79,7 @@ const work: Record<string, string> = {
   'test:upgrade': 'runUpgrade',
   'test:simulation': 'replay',
   'test:mesh': 'runMesh',
+  'test:soak': 'runSoak',
   'test:fuzz': 'runFuzz',
   probe: 'probe',
   conformance: 'checkConformance',

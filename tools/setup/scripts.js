@@ -17,5 +17,6 @@ export const scripts = {
   conformance: { file: 'test/conformance/main.ts', programs: [] },
   'test:simulation': { file: 'test/simulation/main.ts', programs: [] },
   'test:mesh': { file: 'test/mesh/main.ts', programs: [] },
+  'test:soak': { file: 'test/soak/main.ts', programs: ['nats-server', 'redis-server'] },
   'test:fuzz': { file: 'test/fuzz/main.ts', programs: [] },
 }
