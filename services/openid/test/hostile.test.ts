@@ -82,7 +82,7 @@ describe('A hostile application, and an end at the worst moment', function () {
     }
     const browser = openBrowser(harness)
     const uri = await oidc.buildAuthorizationUrlWithPAR(config, url.searchParams)
-    expect(await head(uri.pathname + uri.search)).to.deep.equal([405, 'GET'])
+    expect(await head(uri.pathname + uri.search)).to.deep.equal([405, 'GET, POST'])
     const uid = await browser.ask(uri)
     const decided = await browser.decide(uid, await harness.insertPerson())
     const resume = new URL(decided.body.url, origin)

@@ -61,7 +61,12 @@ export async function sampleNames(em: EntityManager, filter: Condition, search: 
   const [found = 0, withText = 0, all = 0, ...having] = counted
   const rarest = parts.map((part, at) => ({ part, count: having[at] ?? 0 })).toSorted((a, b) => a.count - b.count)
   const isCommon = Math.max(withText, Math.min(...having)) > all * commonPart
-  const byIndex = isCommon ? null : hasParts(namesOfUsers, rarest.slice(0, partsAsked).map(({ part }) => part))
+  const byIndex = isCommon
+    ? null
+    : hasParts(
+        namesOfUsers,
+        rarest.slice(0, partsAsked).map(({ part }) => part),
+      )
   return { found, estimate: Math.round(found / shareRead), byIndex }
 }
 
