@@ -1,5 +1,6 @@
 export { CacheUnavailable, createMemoryCache, type AccountStateCache } from './cache.ts'
 export { createCacheInvalidator, startCacheUpdater, type CacheInvalidator } from './invalidate.ts'
+export { findLogin } from './find-login.ts'
 export * from './judge.ts'
 export { createAccountStates, readAccountStates, type AccountStates, type LoadedStates } from './load.ts'
 export { cacheTimes } from './policy.ts'

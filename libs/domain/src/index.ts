@@ -1,6 +1,5 @@
 export { entities } from './entities/entities.ts'
 export * from './entities/index.ts'
-export * from './find-login.ts'
 export * from './instance.ts'
 export * from './invites.ts'
 export * from './named-instances.ts'

@@ -1,6 +1,6 @@
 import { createTokenKey, verifyToken } from '@gatehouse/auth'
-import { judgeToken, readAccountStates } from '@gatehouse/authority'
-import { findLogin, type User } from '@gatehouse/domain'
+import { findLogin, judgeToken, readAccountStates } from '@gatehouse/authority'
+import type { User } from '@gatehouse/domain'
 import { answered } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { buildUser } from './builders.ts'

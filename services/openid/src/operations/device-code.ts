@@ -1,7 +1,6 @@
 import { hashSecret } from '@gatehouse/auth'
-import { type ActingCaller, assertCallerCurrent } from '@gatehouse/authority'
+import { assertCallerCurrent, findLogin, type ActingCaller } from '@gatehouse/authority'
 import { changeRows, read, takeShared, transaction } from '@gatehouse/database'
-import { findLogin } from '@gatehouse/domain'
 import { rateLimited, refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'

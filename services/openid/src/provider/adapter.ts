@@ -39,7 +39,7 @@ const undecided = new Set(['DeviceCode', 'PushedAuthorizationRequest'])
 
 /** With a token its person and its application have been read: the request finds them next. */
 const remember = (key: string, found: object | undefined) => {
-  if (found) requests.getStore()?.found.set(key, found as Payload)
+  if (found) requests.getStore()?.found.set(key, found)
 }
 export const recallAccount = (id: string) => requests.getStore()?.found.get(`account ${id}`) as Account | undefined
 

@@ -1,5 +1,4 @@
-import type { ActingCaller } from '@gatehouse/authority'
-import { findLogin } from '@gatehouse/domain'
+import { findLogin, type ActingCaller } from '@gatehouse/authority'
 import { refuse } from '@gatehouse/runtime'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'

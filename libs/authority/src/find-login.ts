@@ -1,4 +1,4 @@
-import type { ActingCaller } from '@gatehouse/authority'
+import type { ActingCaller } from './judge.ts'
 import type { EntityManager } from '@mikro-orm/postgresql'
 
 type Found = { signIns: number; known: number; loggedInAt: number | null; isOfChange: boolean | null }
