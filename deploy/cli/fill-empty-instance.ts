@@ -1,6 +1,5 @@
 import { createClient } from '@gatehouse/database'
 import type pg from 'pg'
-import { volatileTables } from './archive/format.ts'
 import { CommandFailure, isServerLost, storageFailure } from './failure.ts'
 import { openUploadStaging, type UploadPlace } from './upload-staging.ts'
 
@@ -31,10 +30,7 @@ export async function fillEmptyInstance<T>(filling: Filling<T>): Promise<T> {
     await requireEmptyInstance(client)
     await check?.(client)
     staging = opening.use(await openUploadStaging(client, filling, kind))
-    const indexes = await dropIndexes(client)
     const result = await fill(client, staging.folder)
-    progress('building indexes')
-    for (const definition of indexes) await client.query(definition)
     if (!isDryRun) await staging.publish()
     isCommitting = !isDryRun
     await client.query(isDryRun ? 'rollback' : 'commit')
@@ -46,22 +42,6 @@ export async function fillEmptyInstance<T>(filling: Filling<T>): Promise<T> {
     if (left) progress(`files of this run are left in the store of uploads: ${left.message}`)
     throw explain(kind, error, isUnknown)
   }
-}
-
-/**
- * Gives the statements that create them again: once, an index takes less time than row by row. Those that refuse a row stay, and
- * those of tables that triggers fill.
- */
-async function dropIndexes(client: pg.ClientBase): Promise<string[]> {
-  await client.query(`set local maintenance_work_mem = '128MB'`)
-  const { rows } = await client.query<{ name: string; definition: string }>(
-    `select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition
-     from pg_index join pg_class on pg_class.oid = indrelid
-     where relnamespace = current_schema()::regnamespace and not indisunique and relname <> all($1) order by 1`,
-    [[...volatileTables]],
-  )
-  if (rows.length > 0) await client.query(`drop index ${rows.map(({ name }) => name).join()}`)
-  return rows.map(({ definition }) => definition)
 }
 
 /** Two histories would mix, and a running service would go on with what it knew. Throws CommandFailure. */
