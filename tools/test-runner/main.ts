@@ -88,9 +88,7 @@ async function runAll(queue: string[], env: NodeJS.ProcessEnv): Promise<void> {
   const processes = queue.every(isSystemTest) ? systemProcesses : parallelProcesses
   const options = { env, reporter, words, signal: stopping.signal, onReport }
   const length = Math.min(processes, queue.length)
-  // Those of whole systems and browsers are long and compute, the short ones mostly wait: each fills the other's pauses.
-  const start = (index: number) => runTestFiles(queue, { ...options, takesLast: index >= parallelProcesses / 2 })
-  await Promise.all(Array.from({ length }, (_, index) => start(index)))
+  await Promise.all(Array.from({ length }, () => runTestFiles(queue, options)))
 }
 
 /** While the others run. Where it fails, `lastFile` does it again and says why. */

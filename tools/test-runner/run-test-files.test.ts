@@ -11,7 +11,7 @@ describe('a test file', () => {
   })
   afterEach(() => rm(folder, { recursive: true }))
 
-  type Run = { signal?: AbortSignal; limitMs?: number; words?: string[]; takesLast?: boolean }
+  type Run = { signal?: AbortSignal; limitMs?: number; words?: string[] }
 
   async function runAll(sources: readonly string[], options: Run = {}): Promise<FileReport[]> {
     const files = sources.map((_, index) => join(folder, `${index}.test.ts`))
@@ -69,15 +69,6 @@ describe('a test file', () => {
 
     expect(report).to.include({ passed: 0, failed: 1 })
     expect(report.output).to.include('the file itself failed: it exceeded its limit of 2 s')
-  })
-
-  it('is the first of the queue, and the last of it where others take the first ones', async () => {
-    const sources = ['one', 'two', 'three'].map((name) => `it('${name}', () => console.log('${name}'))`)
-    const orderOf = async (takesLast: boolean) =>
-      (await runAll(sources, { takesLast })).map(({ output }) => /one|two|three/.exec(output)?.[0])
-
-    expect(await orderOf(false)).to.deep.equal(['one', 'two', 'three'])
-    expect(await orderOf(true)).to.deep.equal(['three', 'two', 'one'])
   })
 
   it('fails when it has no test, also where others follow in its process', async () => {

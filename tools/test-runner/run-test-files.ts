@@ -23,8 +23,6 @@ type Options = {
   signal: AbortSignal
   /** For each file. */
   limitMs?: number
-  /** Takes from the end of the queue, while others take from its start. */
-  takesLast?: boolean
   onReport(report: FileReport): void
 }
 
@@ -41,7 +39,7 @@ export async function runTestFiles(queue: string[], options: Options): Promise<v
 
 /** Takes at least one file. */
 async function runInProcess(queue: string[], options: Options): Promise<void> {
-  const { env, reporter, words = [], signal, limitMs = 600_000, takesLast = false } = options
+  const { env, reporter, words = [], signal, limitMs = 600_000 } = options
   const child = fork(resolve(import.meta.dirname, 'mocha-process.ts'), [reporter, ...words], { env, silent: true })
   const record = recordFiles(options, collectOutput(child))
   const limit = limitTime(limitMs)
@@ -49,7 +47,7 @@ async function runInProcess(queue: string[], options: Options): Promise<void> {
   stop.addEventListener('abort', () => child.kill('SIGKILL'))
 
   const take = (): string | null => {
-    const file = takesLast ? queue.pop() : queue.shift()
+    const file = queue.shift()
     if (file === undefined) return null
     record.begin(file)
     limit.restart()
