@@ -8,7 +8,7 @@ describe('Codes and tokens of applications are dead once the change was answered
   const seed = Number(process.env.REVOCATION_SEED ?? 20_261_129)
   it(`on every gateway and openid, while openid, identity, Redis and NATS are killed and frozen (seed ${seed})`, async () => {
     const replicas = { gateway: 2, openid: 2, identity: 2 }
-    const run = await runApplicationRevocations({ seed, replicas, workers: 4, faults: 8, changes: 40 })
+    const run = await runApplicationRevocations({ seed, replicas, workers: 4, faults: 6, changes: 24 })
 
     process.stdout.write(`${formatApplicationRun(run).replaceAll(/^/gm, '      ')}\n`)
     expect(run.stale).to.deep.equal([])
