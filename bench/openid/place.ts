@@ -12,7 +12,7 @@ const secrets = { JWT_SECRET: 'j'.repeat(32), INTERNAL_SECRET: 'i'.repeat(32) }
 const people = 200
 const expiredRows = 1_000
 
-/** Somebody with a grant of the application, at an address of his own. */
+/** A person with a grant of the application, and a client address that nobody else has. */
 export type Person = { address: string; session: string; accessToken: string; refreshToken: string }
 
 export type Place = AsyncDisposable & {

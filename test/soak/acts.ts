@@ -7,7 +7,7 @@ import type { Pace } from './pace.ts'
 import type { SocketOf } from './sockets.ts'
 import type { Scene, Visitor } from './visitor.ts'
 
-/** How somebody comes. */
+/** How a person gets an account. */
 export const ways = ['approved', 'invited', 'by the provider', 'to travel'] as const
 export type Way = (typeof ways)[number]
 

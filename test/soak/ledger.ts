@@ -1,7 +1,7 @@
 /** What was acknowledged, and what of it has been told elsewhere. */
 export type Ledger = ReturnType<typeof createLedger>
 
-/** Somebody who is here: what the last acknowledged answers say of them. */
+/** A person with an account: what the last acknowledged answers say of it. */
 export type Member = {
   id: string
   username: string

@@ -10,7 +10,7 @@ export type Pace = {
 
 const clamp = (value: number, least: number, most: number) => Math.min(Math.max(value, least), most)
 
-/** Some 20 people at a time in a long run, which takes some 15 % of a core. Nobody's life is longer than a tenth of the run. */
+/** Some 20 people at a time in a long run, which takes some 15 % of a core. No account exists for longer than a tenth of the run. */
 export function paceOf(hours: number): Pace {
   const runMs = hours * 3_600_000
   const lifeMs = clamp(runMs / 10, 6_000, 600_000)

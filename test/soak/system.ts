@@ -28,7 +28,7 @@ export type Replicas = Partial<Record<Role, number>>
 
 const host = 'home.test'
 const peerHost = 'peer.test'
-/** Each is told for somebody. */
+/** Each has one account as its subject. */
 export const toldEvents = [
   'UserCreated',
   'PasswordChanged',

@@ -37,7 +37,7 @@ export async function searchNames(em: EntityManager, text: string, names = names
 const sampledBytes = 2 ** 19
 /** Fewer accounts have two parts than one. A third one costs more to look up than it excludes. */
 const partsAsked = 2
-/** Of all accounts. The index makes a list of whoever has a part: then it takes longer than to look at all. */
+/** Of all accounts. The index lists every account that has a part: above this share, that takes longer than reading all. */
 const commonPart = 1 / 4
 
 /** `found` of the sample, and of all accounts about `estimate`. `byIndex` is a condition that few fulfil, null where there is none. */
