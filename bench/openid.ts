@@ -33,21 +33,40 @@ export async function benchmarkGrants(run: Run): Promise<Line[]> {
 
 type Kind = 'me' | 'introspection' | 'userinfo'
 type Measured = Round & { databaseMicros: number; aloneMs: number }
+type Bare = Child & { tokens: string[]; authorization: string }
 
 async function measureRequests(run: Run, place: Place): Promise<Line[]> {
   using load = await startChild('load.ts', {})
+  using bare = await startChild<Bare>('../openid/bare.ts', {})
   const texts = textsOf(place)
   const measure = (kind: Kind) => async () => await measureRound(place, load, texts[kind])
   await assertAnswers(place)
   // V8 compiles meanwhile: bench/NOTES.md.
   for (const kind of ['me', 'introspection', 'userinfo'] as const)
     await measureRound(place, load, texts[kind], warmUpSeconds)
-  const rounds = await measureInRounds<Kind, Measured>(run.rounds(7), {
+  await driveBare(bare, load, warmUpSeconds)
+  const rounds = await measureInRounds<Kind | 'bare', Measured | Round>(run.rounds(7), {
+    bare: () => driveBare(bare, load),
     me: measure('me'),
     introspection: measure('introspection'),
     userinfo: measure('userinfo'),
   })
-  return (['introspection', 'userinfo'] as const).flatMap((kind) => linesOf(kind, rounds[kind], rounds.me))
+  const [me, introspection, userinfo] = [rounds.me, rounds.introspection, rounds.userinfo] as Measured[][]
+  const cpu = (measured: readonly Round[]) => measured.map(({ cpuMicros }) => cpuMicros)
+  const alone = ratioLine({
+    what: 'introspection by oidc-provider alone, from memory: CPU',
+    ours: cpu(rounds.bare),
+    peer: { name: 'GET @me', values: cpu(rounds.me) },
+    format: micros,
+    bound: null,
+  })
+  return [...linesOf('introspection', introspection!, me!), alone, ...linesOf('userinfo', userinfo!, me!)]
+}
+
+async function driveBare(bare: Bare, load: Child, seconds = 2): Promise<Round> {
+  const { tokens, authorization } = bare
+  const texts = tokens.map((token) => requestText({ path: '/token/introspection', authorization, form: { token } }))
+  return await driveRound(load, { name: 'oidc-provider', child: bare }, { seconds, texts })
 }
 
 function textsOf({ people, authorization }: Place): Record<Kind, string[]> {

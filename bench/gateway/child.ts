@@ -5,20 +5,27 @@ import { join } from 'node:path'
 
 export type Child = Disposable & { port: number; process: ChildProcess; cpuSeconds(): number; megabytes(): number }
 
+/** What a process tells when it serves. */
+type Serving = { port: number }
+
 /** To the process that started this one. */
 export function tell(message: object): void {
   process.send?.(message)
 }
 
 /** Runs a file, relative to this folder, as a process of its own, which ends with us; it tells its port when it serves. */
-export async function startChild(file: string, settings: Record<string, string>, flags: string[] = []): Promise<Child> {
+export async function startChild<Message extends Serving = Serving>(
+  file: string,
+  settings: Record<string, string>,
+  flags: string[] = [],
+): Promise<Child & Message> {
   const child = fork(join(import.meta.dirname, file), [], {
     env: { PATH: process.env.PATH ?? '', ...settings },
     execArgv: ['--disable-warning=ExperimentalWarning', ...flags],
   })
-  const [{ port }] = (await once(child, 'message')) as [{ port: number }]
+  const [message] = (await once(child, 'message')) as [Message]
   return {
-    port,
+    ...message,
     process: child,
     cpuSeconds: () => cpuOf(child.pid!),
     megabytes: () => residentMegabytes(child.pid!),

@@ -4,7 +4,6 @@ import { judgeToken } from '@gatehouse/authority'
 import { isStorableText } from '@gatehouse/contracts'
 import { batchedStatement, changeRows, columnsOf, read } from '@gatehouse/database'
 import { Application } from '@gatehouse/domain'
-import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Payload, ProviderContext } from 'oidc-provider'
 import type { Deps } from '../deps.ts'
 import { applicationColumns, clientMetadata, readApplication } from './client.ts'
@@ -50,20 +49,19 @@ type Account = {
   isDeleted: boolean
   profileUpdatedAt: number
 }
-type Found = {
-  payload: Payload
+/** Texts: requests of one moment share a row, and the library changes payloads that it gets. */
+type Row = {
+  idHash: string
+  payload: string
   consumed: number | null
   grantId: string | null
-  grant: Payload | null
+  grant: string | null
   tokenIssuedAt: number | null
   accountId: string | null
   passwordChangedAt: number | null
   /** Undefined: suspended, or gone. */
   application: Application | undefined
 } & Account
-/** Requests of one moment share a row, and the library changes payloads that it gets. */
-type Row = Omit<Found, 'payload' | 'grant'> & { idHash: string; payload: string; grant: string | null }
-
 /** Of one model, by hashes of ids. */
 const findSql = (
   model: string,
@@ -79,25 +77,19 @@ const findSql = (
   left join applications on applications.id = g.application_id and applications.suspended_at is null
   where t.model = '${model}' and t.id_hash = any($1)`
 
-function createRead(model: string) {
-  const readRow = batchedStatement<Row>({
-    ...{ name: `openid_${model}`, key: 'idHash' },
+const createRead = (model: string) =>
+  batchedStatement<Row>({
+    name: `openid_${model}`,
+    key: 'idHash',
     compile: (em) => {
       const { sql, read: readColumns } = columnsOf(em, Application, applicationColumns)
       const readOne = (given: object): Row => {
         const row = readColumns(given as Row)
-        return { ...row, application: (row.id as string | null) === null ? undefined : row }
+        return Object.assign(row, { application: (row.id as string | null) === null ? undefined : row })
       }
       return { text: findSql(model, sql), read: readOne }
     },
   })
-  return async (em: EntityManager, hash: string): Promise<Found | undefined> => {
-    const row = await readRow(em, hash)
-    if (!row) return undefined
-    const { payload, grant } = row
-    return { ...row, payload: parse(payload), grant: grant === null ? null : parse(grant) }
-  }
-}
 
 const parse = (json: string) => JSON.parse(json) as Payload
 
@@ -105,7 +97,7 @@ const parse = (json: string) => JSON.parse(json) as Payload
 const grantless = new Set(['DeviceCode', 'Interaction', 'Session', 'PushedAuthorizationRequest', 'ReplayDetection'])
 
 /** The authority of the person decides, as it does for a session token. Design: invariant 1; Contract: 3, Applications. */
-function isLive(model: string, found: Found): boolean {
+function isLive(model: string, found: Row): boolean {
   if (found.grantId === null && grantless.has(model)) return true
   const { grant, tokenIssuedAt, accountId, isDeleted, passwordChangedAt } = found
   if (!grant || tokenIssuedAt === null || !found.application) return false
@@ -157,14 +149,15 @@ export function createAdapter(deps: AdapterDeps) {
   async function find(model: string, id: string): Promise<Payload | undefined> {
     if ((model === 'AccessToken' || model === 'RefreshToken') && id.length !== lengthOf(model)) return undefined
     const hash = hashSecret(id)
-    const known = model === 'Grant' ? requests.getStore()?.found.get(hash) : undefined
-    if (known) return { ...known, jti: id }
+    const grant = model === 'Grant' ? (requests.getStore()?.found.get(hash) as string | undefined) : undefined
+    if (grant !== undefined) return Object.assign(parse(grant), { jti: id })
     const found = await readOf(model)(reader, hash)
     if (!found || !isLive(model, found)) return undefined
     if (found.grantId && found.grant) requests.getStore()?.found.set(found.grantId, found.grant)
     remember(`account ${found.accountId}`, found)
     remember(`application ${found.application?.id}`, found.application)
-    return { ...found.payload, jti: id, ...(found.consumed !== null && { consumed: Math.floor(found.consumed) }) }
+    const consumed = found.consumed !== null && { consumed: Math.floor(found.consumed) }
+    return Object.assign(parse(found.payload), { jti: id }, consumed)
   }
 
   async function upsert(model: string, id: string, given: Payload, expiresIn: number): Promise<void> {

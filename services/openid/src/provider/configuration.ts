@@ -16,7 +16,7 @@ export type Library = typeof library
 export type ConfigurationDeps = Pick<Deps, 'orm' | 'clock' | 'config' | 'subjects'> & { onReuse(model: string): void }
 
 /** `/oauth2/…`; the page where a device's code is typed is one of the web app. */
-const routes = {
+export const routes = {
   authorization: '/oauth2/auth',
   code_verification: '/device',
   device_authorization: '/oauth2/device/auth',

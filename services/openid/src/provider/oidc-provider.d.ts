@@ -32,7 +32,7 @@ declare module 'oidc-provider' {
     readonly Client: { prototype: object }
     readonly Grant: { find(id: string): Promise<unknown> }
     proxy: boolean
-    use(middleware: (ctx: ProviderContext, next: () => Promise<unknown>) => Promise<void>): this
+    use(middleware: (ctx: ProviderContext, next: () => Promise<unknown>) => Promise<unknown>): this
     on(event: string, listener: Listener): this
     callback(): (request: IncomingMessage, response: ServerResponse) => Promise<void>
     interactionDetails(request: IncomingMessage, response: ServerResponse): Promise<ProviderInteraction>

@@ -2,8 +2,9 @@ import { Unavailable } from '@gatehouse/runtime'
 import type Provider from 'oidc-provider'
 import type { ProviderClient, ProviderContext } from 'oidc-provider'
 import type { Deps } from '../deps.ts'
+import type { KeySet } from '../keys/keys.ts'
 import { keepContext } from './adapter.ts'
-import { compareSecret, cookieNames, createConfiguration, type Library } from './configuration.ts'
+import { compareSecret, cookieNames, createConfiguration, routes, type Library } from './configuration.ts'
 import { endByHint } from './end-session.ts'
 
 type ProvidersDeps = Pick<Deps, 'orm' | 'clock' | 'config' | 'keyring' | 'subjects' | 'log' | 'metrics'>
@@ -11,7 +12,7 @@ type ProvidersDeps = Pick<Deps, 'orm' | 'clock' | 'config' | 'keyring' | 'subjec
 /** Loaded at the first request, and made again when the keys change. */
 export function createProviders(deps: ProvidersDeps): Deps['providers'] {
   let library: Promise<Library> | undefined
-  let made: { kids: string; provider: Provider } | undefined
+  let made: { keys: KeySet; provider: Provider } | undefined
   const help = 'Codes and refresh tokens of applications that were used a second time'
   const reuses = deps.metrics.counter('gatehouse_openid_reuses_total', help, ['kind'])
   const onReuse = (kind: string) => reuses.inc({ kind })
@@ -19,16 +20,19 @@ export function createProviders(deps: ProvidersDeps): Deps['providers'] {
     current: async () => {
       library ??= import('oidc-provider')
       const keys = await deps.keyring.current()
-      const kids = keys.keys.map(({ kid }) => kid).join(' ')
-      if (made?.kids !== kids) {
+      if (made?.keys === keys) return made.provider
+      if (!made || kidsOf(made.keys) !== kidsOf(keys)) {
         const loaded = await library
         const configuration = createConfiguration({ ...deps, onReuse }, loaded, keys)
-        made = { kids, provider: createProvider(deps, loaded, configuration) }
+        made = { keys, provider: createProvider(deps, loaded, configuration) }
       }
+      made.keys = keys
       return made.provider
     },
   }
 }
+
+const kidsOf = ({ keys }: KeySet): string => keys.map(({ kid }) => kid).join(' ')
 
 function createProvider(deps: ProvidersDeps, { default: Provider }: Library, configuration: object): Provider {
   const provider = new Provider(deps.config.publicAddress.origin, configuration)
@@ -39,17 +43,27 @@ function createProvider(deps: ProvidersDeps, { default: Provider }: Library, con
       return compareSecret.call(this, given, deps.clock.now())
     },
   })
-  provider.use(keepContext)
-  provider.use(keepPagesSafe)
-  provider.use(nameUnauthorized)
+  // Applications ask these for every request that they get themselves. They have no page, store nothing, and end nothing.
+  const except = without(new Set([routes.introspection, routes.userinfo]))
+  provider.use(except(keepContext))
+  provider.use(except(keepPagesSafe))
+  provider.use(except(nameUnauthorized))
   provider.use(answerFaults(provider, deps))
-  provider.use(endByHint(deps))
+  provider.use(except(endByHint(deps)))
   // No cookie says who is there: what the library would remember of the person ends with the answer.
   provider.on('authorization.success', ({ oidc }) => {
     if (oidc.session) oidc.session.destroyed = true
   })
   return provider
 }
+
+type Middleware = Parameters<Provider['use']>[0]
+
+const without =
+  (paths: ReadonlySet<string>) =>
+  (middleware: Middleware): Middleware =>
+  (ctx, next) =>
+    paths.has(ctx.path) ? next() : middleware(ctx, next)
 
 const sessionCookie = new RegExp(`^${cookieNames.session}(\\.sig)?=`)
 
