@@ -15,7 +15,8 @@ describe('examples/applications', function () {
   let page: string
   const told: object[] = []
   before(async () => {
-    instance = opened.use(await startOpenidInstance())
+    // As by default, and as docs/integrate/applications.md has it.
+    instance = opened.use(await startOpenidInstance({}, 'localhost'))
     const [pagePort, receiverPort] = [await freePort(), await freePort()]
     const listen = async (server: Server, port: number) => {
       await once(server.listen(port, '127.0.0.1'), 'listening')

@@ -8,10 +8,10 @@ type Call = { token?: string; body?: object; headers?: Record<string, string> }
 export const password = 'a long password'
 
 /** An embedded instance to whose applications its people may log in: the admin `founder`, and `alice`. */
-export async function startOpenidInstance(more: Record<string, string> = {}) {
+export async function startOpenidInstance(more: Record<string, string> = {}, host = '127.0.0.1') {
   await using opening = new AsyncDisposableStack()
   const port = await freePort()
-  const origin = `http://127.0.0.1:${port}`
+  const origin = `http://${host}:${port}`
   const environment = { PORT: String(port), PUBLIC_ORIGIN: origin, FEDERATION_ALLOW_PRIVATE: 'loopback', ...more }
   const instance = opening.use(await startInstance(environment))
   const call = async <Body = Record<string, unknown>>(method: string, path: string, given: Call = {}) => {

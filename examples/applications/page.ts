@@ -8,7 +8,7 @@ type Options = { issuer: string; clientId: string; clientSecret: string; origin:
 
 export async function createPage({ issuer, clientId, clientSecret, origin }: Options) {
   // Only for tries on this machine: elsewhere Gatehouse has https.
-  const isLocal = issuer.startsWith('http://127.0.0.1')
+  const isLocal = ['localhost', '127.0.0.1'].includes(new URL(issuer).hostname)
   // eslint-disable-next-line @typescript-eslint/no-deprecated
   const execute = isLocal ? [openid.allowInsecureRequests] : []
   const config = await openid.discovery(new URL(issuer), clientId, clientSecret, undefined, { execute })
