@@ -4,13 +4,14 @@
 export const layers = [
   ['contracts'],
   ['runtime'],
-  ['outbound', 'local-servers', 'client', 'upstream'],
+  ['outbound', 'local-servers', 'client', 'upstream', 'child-process'],
   ['domain', 'bus'],
   ['database'],
   ['outbox'],
   ['auth'],
-  ['authority'],
+  ['authority', 'openid-keys'],
   ['service-kit'],
+  ['uploads', 'mail', 'providers'],
   ['test-kit'],
 ]
 

@@ -1,5 +1,5 @@
+import { sealPeerSecret } from '@gatehouse/auth'
 import { limits, normalizeOrigin } from '@gatehouse/contracts'
-import { sealPeerSecret } from '../../../services/federation-fanout/src/peers/seal-secrets.ts'
 import { importTable, type ImportContext } from './context.ts'
 import type { SourceRow } from './source.ts'
 import { clamp, readId, readInteger, readOptionalTime, readText, readTimestamp, timestamp } from './values.ts'

@@ -1,4 +1,4 @@
-import { encrypt } from '@gatehouse/auth'
+import { credentialContext, encrypt } from '@gatehouse/auth'
 import { parseOrigin } from '@gatehouse/contracts'
 import { stubPasswordHash } from '@gatehouse/domain'
 import { randomToken } from '@gatehouse/runtime'
@@ -6,7 +6,6 @@ import { compareSync } from 'bcrypt'
 import { type ImportContext, importTable, known } from './context.ts'
 import type { SourceRow } from './source.ts'
 import { readOptionalTime, readOptionalTimestamp, readText, timestamp } from './values.ts'
-import { credentialContext } from '../../../services/identity/src/operations/federation/federation-credentials.ts'
 
 /** Of no password: nobody can log in with it. */
 export const unverifiable = ({ random }: Pick<ImportContext, 'random'>) => `!imported:${randomToken(random, 32)}`

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs'
+import { startSupervisedChild, type JobResult } from '@gatehouse/child-process'
 import { createFairQueue, refuse } from '@gatehouse/runtime'
 import type { Log, Metrics } from '@gatehouse/service-kit'
-import type { JobResult } from '../child-process/serve-jobs.ts'
-import { startSupervisedChild } from '../child-process/supervised-child.ts'
-import { policy } from '../policy.ts'
+import { policy } from './policy.ts'
 import type { Conversion, ConversionJob } from './conversion-process.ts'
 
 export type ImageConverter = AsyncDisposable & {

@@ -1,16 +1,13 @@
-import { decrypt, encrypt, type EncryptionKey } from '@gatehouse/auth'
+import { decrypt, encrypt, openidKeyContext, type EncryptionKey } from '@gatehouse/auth'
 import { transaction } from '@gatehouse/database'
 import { OpenidKey, recordAudit, operator, type Actor } from '@gatehouse/domain'
 import type { Clock } from '@gatehouse/runtime'
 import type { EntityManager, MikroORM } from '@mikro-orm/postgresql'
 import type { JWK, JWTPayload } from 'jose'
-import { policy } from '../policy.ts'
+import { keyCacheMs, keyRetirementMs } from './policy.ts'
 
 export const keyAlgorithms = ['RS256', 'EdDSA'] as const
 export type KeyAlgorithm = (typeof keyAlgorithms)[number]
-
-/** Of the row: the text cannot be moved to another one. */
-export const keyContext = (kid: string): string => `openid-key:${kid}`
 
 /** Those in force first, in the order in which the library and applications choose. Private. */
 export type KeySet = { keys: (JWK & { kid: string; alg: KeyAlgorithm })[] }
@@ -29,12 +26,12 @@ type KeyDeps = {
   config: { publicAddress: { origin: string } }
 }
 
-/** Read again after `policy.refreshMs`; the first use makes them. */
-export function createKeyring(deps: KeyDeps): SigningKeyring {
+/** Read again after `refreshMs`; the first use makes them. */
+export function createKeyring(deps: KeyDeps, refreshMs: number): SigningKeyring {
   let loaded: { set: Promise<KeySet>; until: number } | undefined
   const current = async (): Promise<KeySet> => {
     const now = deps.clock.now()
-    if (!loaded || now >= loaded.until) loaded = { set: loadKeys(deps), until: now + policy.refreshMs }
+    if (!loaded || now >= loaded.until) loaded = { set: loadKeys(deps), until: now + refreshMs }
     const { set } = loaded
     set.catch(() => (loaded = undefined))
     return await set
@@ -68,7 +65,7 @@ const signs = { algorithm: { $in: [...keyAlgorithms] } }
 const published = (now: number) => ({ ...signs, $or: [{ retiredAt: null }, { retiredAt: { $gt: new Date(now) } }] })
 
 const open = (key: EncryptionKey, { kid, privateKey }: OpenidKey) =>
-  JSON.parse(decrypt(key, privateKey, keyContext(kid))) as KeySet['keys'][number]
+  JSON.parse(decrypt(key, privateKey, openidKeyContext(kid))) as KeySet['keys'][number]
 
 /** One replica makes them; the others wait and read. */
 async function makeFirst(deps: KeyDeps): Promise<KeySet> {
@@ -85,8 +82,8 @@ type RotationDeps = Pick<KeyDeps, 'orm' | 'clock' | 'encryptionKey'> & { actor?:
 /** New keys are published at once and sign when applications have them; the old ones stay for what they signed. Contract: 3, Applications. */
 export async function rotateKeys(deps: RotationDeps): Promise<{ signsFrom: Date; retiredAt: Date }> {
   const now = deps.clock.now()
-  const signsFrom = new Date(now + policy.keyCacheMs)
-  const retiredAt = new Date(signsFrom.getTime() + policy.keyRetirementMs)
+  const signsFrom = new Date(now + keyCacheMs)
+  const retiredAt = new Date(signsFrom.getTime() + keyRetirementMs)
   await transaction(deps.orm, async (em) => {
     await em.execute('lock table openid_keys in share row exclusive mode')
     await em.nativeUpdate(OpenidKey, { ...signs, retiredAt: null }, { retiredAt })
@@ -104,7 +101,7 @@ async function insertKeys(em: EntityManager, deps: Pick<KeyDeps, 'clock' | 'encr
     const jwk = await exportJWK(privateKey)
     const kid = await calculateJwkThumbprint(jwk)
     const text = JSON.stringify({ ...jwk, kid, alg: algorithm, use: 'sig' })
-    const sealed = encrypt(deps.encryptionKey, text, keyContext(kid))
+    const sealed = encrypt(deps.encryptionKey, text, openidKeyContext(kid))
     const times = { createdAt: new Date(deps.clock.now()), signsFrom: new Date(signsFrom) }
     await em.insert(OpenidKey, { kid, algorithm, privateKey: sealed, ...times, retiredAt: null })
   }

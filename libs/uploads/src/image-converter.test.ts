@@ -6,7 +6,7 @@ import { expect } from 'chai'
 import sharp from 'sharp'
 import { createMetrics } from '@gatehouse/service-kit'
 import { capturedLog } from '@gatehouse/test-kit'
-import { policy } from '../policy.ts'
+import { policy } from './policy.ts'
 import { startImageConverter, type ImageConverter } from './image-converter.ts'
 
 /** Its coefficients take 6 bytes for each pixel. */
@@ -118,7 +118,7 @@ describe('the image converter', () => {
   })
 
   it('refuses images whose header promises more than the memory holds, before it decodes them', async () => {
-    const avif = join(import.meta.dirname, '../../test/39-megapixels.avif')
+    const avif = join(import.meta.dirname, '../test/39-megapixels.avif')
     const converter = start({ memoryBytes: 120 * 1024 * 1024 })
 
     expect(await codeOf(convert(converter, avif))).to.equal('image_too_costly')

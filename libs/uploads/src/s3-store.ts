@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { S3Config } from '@gatehouse/service-kit'
 import { AwsClient } from 'aws4fetch'
-import { policy } from '../policy.ts'
+import { policy } from './policy.ts'
 import { isUploadName } from './upload-files.ts'
 import { UploadStoreRefused, UploadStoreUnavailable, type UploadStore } from './upload-store.ts'
 

@@ -1,5 +1,5 @@
 import type { Clock } from '@gatehouse/runtime'
-import { policy } from '../policy.ts'
+import { policy } from './policy.ts'
 
 type Memory<T> = { value?: T; readAt: number; askedAt: number; failure?: unknown; asking?: Promise<T> | undefined }
 

@@ -1,6 +1,6 @@
 import type { MailLanguage } from '@gatehouse/contracts'
 import type { MailConfig } from '@gatehouse/service-kit'
-import { policy } from '../policy.ts'
+import { policy } from './policy.ts'
 
 export type Message = {
   messageId: string

@@ -1,6 +1,5 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import type { Log } from '@gatehouse/service-kit'
 import type { JobResult } from './serve-jobs.ts'
 
 type ChildOptions<Value> = {
@@ -11,7 +10,7 @@ type ChildOptions<Value> = {
   environment: Record<string, string>
   /** After a process that completed no job. */
   restartDelayMs: number
-  log: Log
+  log: Record<'error' | 'warn', (fields: object, message: string) => void>
   onResult(result: JobResult<Value>): void
   /** Its jobs are lost. `completedAny`: the process had completed a job, so another starts at once. */
   onEnd(completedAny: boolean): void

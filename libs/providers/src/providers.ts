@@ -3,7 +3,7 @@ import { abortable, refuse, type Clock } from '@gatehouse/runtime'
 import { explain, type FileWatch, type Provider } from '@gatehouse/service-kit'
 import type { JWTVerifyGetKey } from 'jose'
 import type { Configuration, CustomFetch, ServerMetadata } from 'openid-client'
-import { policy } from '../policy.ts'
+import { policy } from './policy.ts'
 import { remember } from './remembered.ts'
 
 export type Providers = ReturnType<typeof createProviders>

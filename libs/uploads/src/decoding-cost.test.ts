@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { policy } from '../policy.ts'
+import { policy } from './policy.ts'
 import { decodingBytes, type ImageHeader } from './decoding-cost.ts'
 
 describe('the cost of decoding', () => {

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
+import { serveJobs } from '@gatehouse/child-process/serve-jobs'
 import type { Square } from '@gatehouse/contracts'
 import sharp, { type Metadata } from 'sharp'
-import { serveJobs } from '../child-process/serve-jobs.ts'
-import { policy } from '../policy.ts'
+import { policy } from './policy.ts'
 import { decodingBytes } from './decoding-cost.ts'
 
 /** `path`: the file as received. `target`: where its WebP is written. `crop`: what is left of it. */
