@@ -18,6 +18,9 @@ export const layers = [
 /** The programs of deploy/, likewise. */
 export const programs = [['calls'], ['embedded'], ['cli', 'cluster', 'example']]
 
+/** What else is a package in deploy/. */
+export const packagesOfDeploy = ['cli']
+
 /** The folders of the session gateway, likewise. */
 export const sessionGatewayFolders = [
   ['connection', 'nodes'],
@@ -27,7 +30,7 @@ export const sessionGatewayFolders = [
   ['handshake', 'routes'],
 ]
 
-const anyPackage = '^(gateway|(?:services|libs)/[^/]+)/'
+const anyPackage = `^(gateway|(?:services|libs)/[^/]+|deploy/(?:${packagesOfDeploy.join('|')}))/`
 const tests = '\\.test\\.tsx?$|/test/'
 const sessionGateway = '^services/session-gateway/src/'
 const pathOf = (/** @type {string[]} */ names) => `^libs/(${names.join('|')})/`
