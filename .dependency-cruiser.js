@@ -19,7 +19,7 @@ export const layers = [
 export const programs = [['calls'], ['embedded'], ['cli', 'cluster', 'example']]
 
 /** What else is a package in deploy/. */
-export const packagesOfDeploy = ['cli']
+export const packagesOfDeploy = ['cli', 'importer']
 
 /** The folders of the session gateway, likewise. */
 export const sessionGatewayFolders = [

@@ -117,9 +117,9 @@ describe('`encrypt` after a rotation of ENCRYPTION_SECRET', function () {
       }[]
       return row!.text
     }
-    expect(decrypt(nextKey, await column('second_factors', 'secret', 'user_id = 600'), secondFactorContext('600'))).to.equal(
-      'factor of 600',
-    )
+    expect(
+      decrypt(nextKey, await column('second_factors', 'secret', 'user_id = 600'), secondFactorContext('600')),
+    ).to.equal('factor of 600')
     const context = credentialContext({ userId: '1', origin })
     expect(decrypt(nextKey, await column('federation_credentials', 'secret', 'user_id = 1'), context)).to.equal(
       'credential of 1',

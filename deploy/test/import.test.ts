@@ -319,7 +319,7 @@ describe('the import of an instance of the other chat server', function () {
     ])
   })
 
-  /** deploy/cli/import/README.md. */
+  /** deploy/importer/README.md. */
   it('carries over what the second generation has, by its shape: passwords issued for other instances, former homes, the renamed reason; and names what has no place here', async () => {
     await using target = await prepareTarget(folder)
     const file = join(folder, 'second.db')

@@ -3,9 +3,17 @@ import { copyFile, open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isDiskFull } from '@gatehouse/runtime'
-import { cannotRead, CommandFailure } from '../failure.ts'
-import { openScratchFolder } from '../unfinished.ts'
 import { readInteger } from './values.ts'
+
+/** `usage`: it cannot be read. `refused`: it is no database that this program imports. */
+export class ImportFailure extends Error {
+  override readonly name = 'ImportFailure'
+  readonly kind: 'usage' | 'refused' | 'failed'
+  constructor(kind: ImportFailure['kind'], message: string, cause?: unknown) {
+    super(message, { cause })
+    this.kind = kind
+  }
+}
 
 /** A row as SQLite gives it: no declared type is enforced there. A column that this version lacks is undefined. */
 export type SourceRow = Record<string, unknown>
@@ -20,14 +28,13 @@ const requiredColumns = ['home_instance', 'replicated_instances']
 const mostBytes = 4 * 1024 * 1024
 
 /**
- * Opens a private copy of a database of the other chat server, with the changes that its write-ahead log still holds. Throws
- * CommandFailure with one line when it is none, broken, of a newer version (unless `isForced`), or cannot be copied.
+ * Opens a private copy, in the folder `scratch`, of a database of the other chat server, with the changes that its write-ahead log still holds. Throws
+ * ImportFailure with one line when it is none, broken, of a newer version (unless `isForced`), or cannot be copied.
  */
-export async function openSource(file: string, { isForced }: { isForced: boolean }) {
+export async function openSource(file: string, { isForced, scratch }: { isForced: boolean; scratch: string }) {
   await requireHeader(file)
   await using opening = new AsyncDisposableStack()
-  const scratch = opening.use(await openScratchFolder())
-  const copy = join(scratch.path, 'source.db')
+  const copy = join(scratch, 'source.db')
   const copied = await copyDatabase(file, copy)
   const options = { readBigInts: true, enableForeignKeyConstraints: false, limits: { length: mostBytes } }
   const database = opening.adopt(new DatabaseSync(copy, options), (opened) => opened.close())
@@ -51,10 +58,13 @@ export async function openSource(file: string, { isForced }: { isForced: boolean
 }
 
 async function requireHeader(file: string): Promise<void> {
-  await using handle = await open(file).catch(cannotRead(file))
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(16), 0, 16, 0).catch(cannotRead(file))
+  const cannotRead = (cause: unknown): never => {
+    throw new ImportFailure('usage', `cannot read ${file}: ${(cause as Error).message}`, cause)
+  }
+  await using handle = await open(file).catch(cannotRead)
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(16), 0, 16, 0).catch(cannotRead)
   if (bytesRead !== 16 || buffer.toString('latin1') !== 'SQLite format 3\0')
-    throw new CommandFailure('refused', `${file} is not an SQLite database`)
+    throw new ImportFailure('refused', `${file} is not an SQLite database`)
 }
 
 async function copyDatabase(file: string, copy: string): Promise<string[]> {
@@ -66,8 +76,8 @@ async function copyDatabase(file: string, copy: string): Promise<string[]> {
     const remedy = 'stop the other server, or what it still writes is lost'
     return [`the write-ahead log beside the database was read too; ${remedy}`]
   } catch (cause) {
-    if (isDiskFull(cause)) throw new CommandFailure('failed', 'the disk is full: nothing was changed', cause)
-    throw new CommandFailure('usage', `cannot copy ${file} for reading: ${(cause as Error).message}`, cause)
+    if (isDiskFull(cause)) throw new ImportFailure('failed', 'the disk is full: nothing was changed', cause)
+    throw new ImportFailure('usage', `cannot copy ${file} for reading: ${(cause as Error).message}`, cause)
   }
 }
 
@@ -86,8 +96,8 @@ function inspect(file: string, database: DatabaseSync, isForced: boolean) {
     if (violations) remarks.push(`${String(violations)} rows refer to rows that are missing`)
     return { tables, remarks }
   } catch (cause) {
-    if (cause instanceof CommandFailure) throw cause
-    throw new CommandFailure('refused', `${file} is broken: ${(cause as Error).message}`, cause)
+    if (cause instanceof ImportFailure) throw cause
+    throw new ImportFailure('refused', `${file} is broken: ${(cause as Error).message}`, cause)
   }
 }
 
@@ -100,7 +110,7 @@ function requireShape(file: string, database: DatabaseSync, tables: ReadonlyMap<
   ]
   if (missing.length === 0) return
   const fault = 'is no database of that chat server, or too old a one'
-  throw new CommandFailure('refused', `${file} ${fault}: it lacks ${missing.join(', ')}`)
+  throw new ImportFailure('refused', `${file} ${fault}: it lacks ${missing.join(', ')}`)
 }
 
 function requireKnownVersion(database: DatabaseSync, isForced: boolean): string[] {
@@ -108,6 +118,6 @@ function requireKnownVersion(database: DatabaseSync, isForced: boolean): string[
   const newest = readInteger(found?.['version'])
   if (newest === null || newest <= newestKnown) return []
   const fault = `the database is of a newer version of the other server (${newest}) than this program knows`
-  if (!isForced) throw new CommandFailure('refused', `${fault}: --force imports the parts that it knows`)
+  if (!isForced) throw new ImportFailure('refused', `${fault}: --force imports the parts that it knows`)
   return [`${fault}; the parts that it knows are imported`]
 }

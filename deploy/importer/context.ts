@@ -1,7 +1,6 @@
 import type { EncryptionKey } from '@gatehouse/auth'
+import { printable, type Random } from '@gatehouse/runtime'
 import type pg from 'pg'
-import type { Random } from '@gatehouse/runtime'
-import { printable } from '../invocation.ts'
 import { IdSet } from './id-set.ts'
 import type { Source, SourceRow } from './source.ts'
 import { readId, readText } from './values.ts'
