@@ -11,7 +11,7 @@ export const layers = [
   ['auth'],
   ['authority', 'openid-keys'],
   ['service-kit'],
-  ['uploads', 'mail', 'providers'],
+  ['uploads', 'mail', 'providers', 'upstreams'],
   ['test-kit'],
 ]
 

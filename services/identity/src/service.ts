@@ -7,15 +7,10 @@ import { createOutbound } from '@gatehouse/outbound'
 import { startOutboxRelay } from '@gatehouse/outbox'
 import { createProviders } from '@gatehouse/providers'
 import { createQuota, systemTimer } from '@gatehouse/runtime'
-import {
-  UpstreamQuestions,
-  noUpstreams,
-  startHttpService,
-  watchProviders,
-  watchUpstreams,
-} from '@gatehouse/service-kit'
+import { startHttpService, watchProviders } from '@gatehouse/service-kit'
 import type { Resources, RunningService } from '@gatehouse/service-kit'
 import { createUploadDir, freeDiskBytes, openCheckedStore, startImageConverter } from '@gatehouse/uploads'
+import { noUpstreams, UpstreamQuestions, watchUpstreams } from '@gatehouse/upstreams'
 import { createAfterCommit } from './after-commit.ts'
 import type { IdentityConfig } from './config.ts'
 import type { Deps } from './deps.ts'

@@ -1,7 +1,7 @@
 import { createHmac, generateKeyPairSync } from 'node:crypto'
-import type { Upstream } from '@gatehouse/contracts'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import type { Upstream } from './contract.ts'
 import { createStatementVerifier, signStatement } from './upstream-statement.ts'
 
 const { privateKey, publicKey } = generateKeyPairSync('ed25519')

@@ -1,11 +1,10 @@
 import { verify, type KeyObject } from 'node:crypto'
-import { upstreamLimits, type Upstream } from '@gatehouse/contracts'
+import { maxBearerTokenLength, type AskingUpstream } from '@gatehouse/auth'
+import { encode, publicKeyOf, signJws } from '@gatehouse/auth/keys'
+import { upstreamLimits } from '@gatehouse/contracts'
 import { z } from 'zod'
-import { maxBearerTokenLength } from '../policy.ts'
-import { encode, publicKeyOf, signJws } from './signing-keys.ts'
+import type { Upstream } from './contract.ts'
 
-/** An upstream by its own key. `rights` are those of the file now. A later release may name others. */
-export type AskingUpstream = { name: string; rights: readonly string[] }
 export type StatementVerdict = AskingUpstream | 'invalid' | 'stale'
 export type StatementVerifier = (statement: string, now: number) => StatementVerdict
 

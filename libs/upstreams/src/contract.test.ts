@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
-import { upstreamEventNames, upstreamEvents } from './upstreams.ts'
+import { upstreamEventNames, upstreamEvents } from './contract.ts'
 
 const page = readFileSync(new URL('../../../docs/integrate/live-messages-and-events.md', import.meta.url), 'utf8')
 const [, block = ''] = /<!-- bodies of events -->\s+```\n([^`]+)\n```/.exec(page) ?? []

@@ -1,7 +1,6 @@
-import { upstreamsFile, endpointTable, gatewayPaths, upstreamRoute, type Upstream } from '@gatehouse/contracts'
-import { ConfigurationError } from '../config/configuration.ts'
-import { placeOf, readYaml, watchFile, type FileWatch } from '../config/watched-file.ts'
-import type { Log } from '../log/log.ts'
+import { endpointTable, gatewayPaths } from '@gatehouse/contracts'
+import { ConfigurationError, placeOf, readYaml, watchFile, type FileWatch, type Log } from '@gatehouse/service-kit'
+import { upstreamRoute, upstreamsFile, type Upstream } from './contract.ts'
 
 export type UpstreamsWatch = FileWatch<readonly Upstream[]>
 

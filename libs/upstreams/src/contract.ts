@@ -1,10 +1,13 @@
+import {
+  deletedPresence,
+  durableEvents,
+  serviceNames,
+  snowflake,
+  upstreamLimits,
+  upstreamRights,
+} from '@gatehouse/contracts'
 import { z } from 'zod'
-import { upstreamLimits } from './constants/limits.ts'
-import { upstreamRights } from './endpoints/table.ts'
-import { deletedPresence, durableEvents } from './events.ts'
-import { serviceNames } from './services.ts'
-import { snowflake } from './text.ts'
-import { upstreamQuestionNames, upstreamQuestions, type UpstreamQuestionName } from './upstream-questions.ts'
+import { upstreamQuestionNames, upstreamQuestions, type UpstreamQuestionName } from './questions.ts'
 
 // For people: docs/integrate/start.md
 

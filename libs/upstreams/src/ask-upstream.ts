@@ -1,10 +1,10 @@
 import { BusUnavailable, type Bus, type PlainSubjects } from '@gatehouse/bus'
-import { upstreamLimits, upstreamQuestions, upstreamSubjects, type UpstreamQuestionName } from '@gatehouse/contracts'
+import { upstreamLimits } from '@gatehouse/contracts'
 import type { Timer } from '@gatehouse/runtime'
+import { costsAtMost, OccasionalLog, type Log, type Metrics } from '@gatehouse/service-kit'
 import type { z } from 'zod'
-import { costsAtMost } from '../http/json-cost.ts'
-import { OccasionalLog, type Log } from '../log/log.ts'
-import type { Metrics } from '../metrics/metrics.ts'
+import { upstreamSubjects } from './contract.ts'
+import { upstreamQuestions, type UpstreamQuestionName } from './questions.ts'
 
 type Question<A> = { subject: string; json: string; timeoutMs: number; bytes: number; reply: A }
 

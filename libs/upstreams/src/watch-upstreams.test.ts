@@ -2,10 +2,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { endpointTable } from '@gatehouse/contracts'
+import { ConfigurationError } from '@gatehouse/service-kit'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { ConfigurationError } from '../config/configuration.ts'
-import { areNested, findOwnPath, readUpstreams } from './upstreams.ts'
+import { areNested, findOwnPath, readUpstreams } from './watch-upstreams.ts'
 
 describe('The file of upstreams', () => {
   let folder: string

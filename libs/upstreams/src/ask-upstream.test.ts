@@ -3,7 +3,7 @@ import { capturedLog, testNats } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { connect, type NatsConnection } from 'nats'
 import { systemTimer } from '@gatehouse/runtime'
-import { createMetrics } from '../metrics/metrics.ts'
+import { createMetrics } from '@gatehouse/service-kit'
 import { UpstreamQuestions } from './ask-upstream.ts'
 
 describe('A question to an upstream', () => {
