@@ -7,7 +7,7 @@ export const layers = [
   ['outbound', 'local-servers', 'client', 'upstream', 'child-process'],
   ['domain', 'bus'],
   ['database'],
-  ['outbox'],
+  ['outbox', 'invites', 'deliveries'],
   ['auth'],
   ['authority', 'openid-keys'],
   ['service-kit'],

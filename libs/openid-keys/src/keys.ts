@@ -1,6 +1,6 @@
 import { decrypt, encrypt, openidKeyContext, type EncryptionKey } from '@gatehouse/auth'
-import { transaction } from '@gatehouse/database'
-import { OpenidKey, recordAudit, operator, type Actor } from '@gatehouse/domain'
+import { recordAudit, transaction } from '@gatehouse/database'
+import { OpenidKey, operator, type Actor } from '@gatehouse/domain'
 import type { Clock } from '@gatehouse/runtime'
 import type { EntityManager, MikroORM } from '@mikro-orm/postgresql'
 import type { JWK, JWTPayload } from 'jose'

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { encrypt, secondFactorContext } from '@gatehouse/auth'
-import { LinkedIdentity, Passkey, ProviderTicket, SecondFactor, nextId, type User } from '@gatehouse/domain'
+import { nextId } from '@gatehouse/database'
+import { LinkedIdentity, Passkey, ProviderTicket, SecondFactor, type User } from '@gatehouse/domain'
 import bcrypt from 'bcrypt'
 import { expect } from 'chai'
 import { buildUser, readUser } from './builders.ts'

@@ -1,7 +1,6 @@
 import { normalizeOrigin } from '@gatehouse/contracts'
+import { FederationRegistry, type User } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { FederationRegistry } from './entities/federation-records.ts'
-import type { User } from './entities/user.ts'
 
 /** Origins at which users name an account, by id: the own list and the clients' registry. Contract: 7, Profiles; protocol.md 5.2. */
 export async function findNamedInstances(

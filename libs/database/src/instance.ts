@@ -1,6 +1,6 @@
 import type { AuditAction } from '@gatehouse/contracts'
+import { AuditEntry, InstanceSettings, type Actor } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { AuditEntry, InstanceSettings } from './entities/instance.ts'
 
 /** Spec: Instance settings. */
 export async function loadInstanceSettings(em: EntityManager): Promise<InstanceSettings> {
@@ -13,11 +13,6 @@ export async function nextId(em: EntityManager): Promise<string> {
   if (!row) throw new Error('next_snowflake() gave no row')
   return row.id
 }
-
-export type Actor = { userId: string | null; username: string }
-
-export type Operator = { userId: null; username: 'operator' }
-export const operator: Operator = { userId: null, username: 'operator' }
 
 type AuditRecord = {
   action: AuditAction

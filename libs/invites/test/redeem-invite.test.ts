@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import { nextId } from '@gatehouse/database'
+import { Invite, InviteRedemption, User } from '@gatehouse/domain'
 import { openMigratedDatabase } from '@gatehouse/test-kit'
 import type { EntityManager, MikroORM } from '@mikro-orm/postgresql'
 import { expect } from 'chai'
-import { Invite, InviteRedemption } from '../src/entities/invite.ts'
-import { User } from '../src/entities/user.ts'
-import { nextId } from '../src/instance.ts'
 import { activeInvites, deriveInviteStatus, findInvite, lockActiveInvite, recordRedemption } from '../src/invites.ts'
 
 describe('Registration 11: redemption of an invite', () => {

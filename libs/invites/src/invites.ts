@@ -1,9 +1,8 @@
 import type { InviteStatus } from '@gatehouse/contracts'
-import { raw, LockMode, type EntityManager, type FilterQuery } from '@mikro-orm/postgresql'
+import { nextId } from '@gatehouse/database'
+import { Invite, InviteRedemption, type User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
-import { Invite, InviteRedemption } from './entities/invite.ts'
-import type { User } from './entities/user.ts'
-import { nextId } from './instance.ts'
+import { raw, LockMode, type EntityManager, type FilterQuery } from '@mikro-orm/postgresql'
 
 /** Still active at `expiresAt`. `now` in milliseconds. Spec: Invite status; Contract: 4. */
 export function deriveInviteStatus(
