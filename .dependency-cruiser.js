@@ -4,18 +4,22 @@
 export const layers = [
   ['contracts'],
   ['runtime'],
-  ['outbound', 'local-servers', 'client', 'upstream'],
+  ['outbound', 'local-servers', 'client', 'upstream', 'child-process'],
   ['domain', 'bus'],
   ['database'],
-  ['outbox'],
+  ['outbox', 'invites', 'deliveries'],
   ['auth'],
-  ['authority'],
+  ['authority', 'openid-keys'],
   ['service-kit'],
+  ['uploads', 'mail', 'providers', 'upstreams'],
   ['test-kit'],
 ]
 
 /** The programs of deploy/, likewise. */
 export const programs = [['calls'], ['embedded'], ['cli', 'cluster', 'example']]
+
+/** What else is a package in deploy/. */
+export const packagesOfDeploy = ['cli', 'importer']
 
 /** The folders of the session gateway, likewise. */
 export const sessionGatewayFolders = [
@@ -26,7 +30,7 @@ export const sessionGatewayFolders = [
   ['handshake', 'routes'],
 ]
 
-const anyPackage = '^(gateway|(?:services|libs)/[^/]+)/'
+const anyPackage = `^(gateway|(?:services|libs)/[^/]+|deploy/(?:${packagesOfDeploy.join('|')}))/`
 const tests = '\\.test\\.tsx?$|/test/'
 const sessionGateway = '^services/session-gateway/src/'
 const pathOf = (/** @type {string[]} */ names) => `^libs/(${names.join('|')})/`

@@ -16,7 +16,7 @@ export default {
     'services/*/README.md',
     'tools/README.md',
     'bench/README.md',
-    'deploy/cli/import/README.md',
+    'deploy/importer/README.md',
   ],
   noBanner: true,
   noProgress: true,

@@ -1,7 +1,7 @@
 // A process that does nothing but compare: the peer of the whole stack. On a message `{ hash, password, ms }` it compares for so
 // long, as many at once as there are cores, and answers with how many a second that were.
 import { availableParallelism } from 'node:os'
-import { lowerPriority } from '../services/identity/src/child-process/serve-jobs.ts'
+import { lowerPriority } from '@gatehouse/child-process/serve-jobs'
 import { measureRate } from './measure-rate.ts'
 
 // As what it stands beside: other programs on the machine leave both the same.

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { openPeerSecret } from '@gatehouse/auth'
 import { signBody } from '@gatehouse/federation-fanout/signature'
 import { freePort, answered } from '@gatehouse/test-kit'
-import { openPeerSecret } from '../services/federation-fanout/src/peers/seal-secrets.ts'
 import { callApi } from './api.ts'
 import { startInstance } from './instance.ts'
 

@@ -2,7 +2,7 @@ import type { MailConfig } from '@gatehouse/service-kit'
 import { startSmtpServer } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { createAuthority } from '../libs/database/test/certificates.ts'
-import { openMailer } from '../services/identity/src/mail/mailer.ts'
+import { openMailer } from '@gatehouse/mail'
 
 /** Contract: 8, SMTP_URL. */
 describe('The sender of mail connects', () => {

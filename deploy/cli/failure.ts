@@ -1,6 +1,6 @@
 import { explainServerFault, serverFaultOf } from '@gatehouse/database'
 import { isDiskFull } from '@gatehouse/runtime'
-import { UploadStoreRefused, UploadStoreUnavailable } from '../../services/identity/src/uploads/upload-store.ts'
+import { UploadStoreRefused, UploadStoreUnavailable } from '@gatehouse/uploads'
 
 export const exitCodes = {
   done: 0,

@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { printable } from '@gatehouse/runtime'
 import type { Command } from 'commander'
 import type { OperatorCall } from '../calls/operator-calls.ts'
 import { CommandFailure } from './failure.ts'
@@ -30,10 +31,6 @@ export type Define = <Given extends object>(usage: string, description: string, 
 
 /** Gives what makes the commands of a group. */
 export type DefineGroup = (name: string, description: string) => Define
-
-/** Control sequences, and marks that turn the direction of text. */
-const unprintable = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
-export const printable = (value: string): string => value.replace(unprintable, '\u{fffd}')
 
 /** Null reads `-`. */
 const cellOf = (value: unknown): string => printable(`${(value ?? '-') as string | number}`).replace(/[\t\n]/g, ' ')

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises'
 import { DatabaseUnavailable } from '@gatehouse/database'
-import { systemClock } from '@gatehouse/runtime'
+import { printable, systemClock } from '@gatehouse/runtime'
 import { Command, CommanderError } from 'commander'
 import { InstanceUnreachable, type CallAnswer } from '../calls/operator-calls.ts'
 import { defineApplicationCommands } from './commands/applications.ts'
@@ -17,7 +17,7 @@ import { defineUploadCommands } from './commands/uploads.ts'
 import { defineSessionCommands, defineUserCommands } from './commands/users.ts'
 import { CommandFailure, exitCodeMeanings, exitCodes } from './failure.ts'
 import { connectInstance } from './instance.ts'
-import { printable, type Define, type Environment, type Invocation, type Result, type Terminal } from './invocation.ts'
+import type { Define, Environment, Invocation, Result, Terminal } from './invocation.ts'
 
 type Context = { environment: Environment; terminal: Terminal }
 

@@ -1,8 +1,8 @@
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { UploadStoreConfig } from '@gatehouse/service-kit'
+import { openUploadStore } from '@gatehouse/uploads'
 import type pg from 'pg'
-import { openUploadStore } from '../../services/identity/src/uploads/open-upload-store.ts'
 
 /** Files at a time: requests to a store take their time, and a disk has its limits. */
 const filesAtOnce = 16

@@ -1,14 +1,19 @@
 import { mkdtempDisposable, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createEncryptionKey, decrypt, encrypt, prefixOf } from '@gatehouse/auth'
+import {
+  createEncryptionKey,
+  credentialContext,
+  decrypt,
+  encrypt,
+  mailContext,
+  openidKeyContext,
+  prefixOf,
+  sealPeerSecret,
+  secondFactorContext,
+} from '@gatehouse/auth'
 import { documentedCommand, migratedDatabase } from '@gatehouse/test-kit'
 import { expect } from 'chai'
-import { keyContext } from '@gatehouse/openid/keys'
-import { sealPeerSecret } from '../../services/federation-fanout/src/peers/seal-secrets.ts'
-import { mailContext } from '../../services/identity/src/mail/outbox.ts'
-import { credentialContext } from '../../services/identity/src/operations/federation/federation-credentials.ts'
-import { contextOf } from '../../services/identity/src/operations/second-factor/judge-code.ts'
 import { runCommand } from './run-arguments.ts'
 import { query } from './query.ts'
 
@@ -39,7 +44,7 @@ describe('`encrypt` after a rotation of ENCRYPTION_SECRET', function () {
         `insert into ${table} (${Object.keys(rows[0]!).join(', ')}) values ${values.join(', ')}`,
       )
     }
-    const factorOf = (key: Key, id: string) => encrypt(key, `factor of ${id}`, contextOf(id))
+    const factorOf = (key: Key, id: string) => encrypt(key, `factor of ${id}`, secondFactorContext(id))
     const credentialOf = (key: Key, userId: string) =>
       encrypt(key, `credential of ${userId}`, credentialContext({ userId, origin }))
     const created_at = '2026-01-01'
@@ -62,7 +67,7 @@ describe('`encrypt` after a rotation of ENCRYPTION_SECRET', function () {
     }
     const secret = encrypt(formerKey, 'secret of the link', mailContext('m1'))
     await insert('mails', { ...mail, secret, created_at, expires_at: created_at })
-    const private_key = encrypt(formerKey, 'key of applications', keyContext('k1'))
+    const private_key = encrypt(formerKey, 'key of applications', openidKeyContext('k1'))
     await insert('openid_keys', { kid: 'k1', algorithm: 'EdDSA', private_key, created_at, signs_from: created_at })
     await insert('peers', {
       id: '1',
@@ -112,9 +117,9 @@ describe('`encrypt` after a rotation of ENCRYPTION_SECRET', function () {
       }[]
       return row!.text
     }
-    expect(decrypt(nextKey, await column('second_factors', 'secret', 'user_id = 600'), contextOf('600'))).to.equal(
-      'factor of 600',
-    )
+    expect(
+      decrypt(nextKey, await column('second_factors', 'secret', 'user_id = 600'), secondFactorContext('600')),
+    ).to.equal('factor of 600')
     const context = credentialContext({ userId: '1', origin })
     expect(decrypt(nextKey, await column('federation_credentials', 'secret', 'user_id = 1'), context)).to.equal(
       'credential of 1',

@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, readFile, readdir, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createEncryptionKey, decrypt } from '@gatehouse/auth'
+import { createEncryptionKey, credentialContext, decrypt, openPeerSecret } from '@gatehouse/auth'
 import { systemRandom } from '@gatehouse/runtime'
 import { createDataFolder, documentedCommand, migratedDatabase, removeFolder } from '@gatehouse/test-kit'
 import { hashSync } from 'bcrypt'
@@ -8,8 +8,6 @@ import { expect } from 'chai'
 import jwt from 'jsonwebtoken'
 import pg from 'pg'
 import sharp from 'sharp'
-import { credentialContext } from '../../services/identity/src/operations/federation/federation-credentials.ts'
-import { openPeerSecret } from '../../services/federation-fanout/src/peers/seal-secrets.ts'
 import { importDatabase } from '../cli/commands/import.ts'
 import { newestVersion, writeOtherDatabase } from './other-server.ts'
 import { fillDataFolder, postJson, startInstance, uploadsIn } from './program.ts'
@@ -321,7 +319,7 @@ describe('the import of an instance of the other chat server', function () {
     ])
   })
 
-  /** deploy/cli/import/README.md. */
+  /** deploy/importer/README.md. */
   it('carries over what the second generation has, by its shape: passwords issued for other instances, former homes, the renamed reason; and names what has no place here', async () => {
     await using target = await prepareTarget(folder)
     const file = join(folder, 'second.db')

@@ -39,7 +39,7 @@ const tables: Record<string, string> = {
 
 export const newestVersion = 1_791_414_124_908
 
-/** What the second generation renamed, and added. deploy/cli/import/README.md. */
+/** What the second generation renamed, and added. deploy/importer/README.md. */
 const ofSecondGeneration: Record<string, string> = {
   users: `${tables['users']}, last_active_day, last_client, chosen_status, detached_home_instance, detached_home_user_id`,
   federation_peers: `${tables['federation_peers']!.replace('needs_attention_reason', 'status_reason')}, initiated_by`,

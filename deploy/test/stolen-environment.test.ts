@@ -19,7 +19,6 @@ import {
   operatorEndpoints,
   profileChanged,
   serviceNames,
-  upstreamQuestions,
   variablePrefix,
   type Endpoint,
   type ServiceName,
@@ -27,6 +26,7 @@ import {
 } from '@gatehouse/contracts'
 import { startNats } from '@gatehouse/local-servers'
 import { capturedLog, eventually } from '@gatehouse/test-kit'
+import { upstreamQuestions } from '@gatehouse/upstreams'
 import { expect } from 'chai'
 import { connect, Events } from 'nats'
 import type { Role } from '../cluster/cluster.ts'

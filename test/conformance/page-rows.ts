@@ -7,7 +7,7 @@ const read = (page: string) => readFileSync(new URL(`../../${page}`, import.meta
  * repeated first cell has the second cell too.
  */
 export function listRows(): string[] {
-  return [...rowsOf(read('docs/federation/protocol.md')), ...rowsOf(read('deploy/cli/import/README.md'), 'import')]
+  return [...rowsOf(read('docs/federation/protocol.md')), ...rowsOf(read('deploy/importer/README.md'), 'import')]
 }
 
 /** `first`: the section of tables before the first numbered heading. */

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { mkdir, readdir, readFile, symlink } from 'node:fs/promises'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createScratchFolder } from '@gatehouse/local-servers'
 import { z } from 'zod'
@@ -74,8 +74,9 @@ async function linkPackages(root: string): Promise<void> {
     if (name !== '@gatehouse' && !name.startsWith('.'))
       await symlink(join(ours, name), join(root, 'node_modules', name))
   }
-  for (const folder of ['libs', 'services', '.']) {
+  for (const folder of ['libs', 'services', 'deploy', '.']) {
     for (const name of folder === '.' ? ['gateway'] : await readdir(join(root, folder))) {
+      if (!existsSync(join(root, folder, name, 'package.json'))) continue
       await symlink(join(root, folder, name), join(root, 'node_modules', '@gatehouse', name))
     }
   }

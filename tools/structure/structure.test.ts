@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { layers, programs, sessionGatewayFolders } from '../../.dependency-cruiser.js'
+import { layers, packagesOfDeploy, programs, sessionGatewayFolders } from '../../.dependency-cruiser.js'
 import { root } from '../setup/project.js'
 
 type Violation = { from: string; rule: { name: string } }
@@ -58,6 +58,8 @@ describe('the structure of the packages', () => {
     await create('libs/bus/src/kit.ts', `import '@gatehouse/test-kit'`)
     await create('libs/bus/src/path.ts', `import '../../runtime/src/index.ts'`)
     await create('libs/bus/src/service.ts', `import '@gatehouse/invite'`)
+    await create('deploy/cli/path.ts', `import '../../libs/bus/src/index.ts'`)
+    await create('deploy/cli/service.ts', `import '../../services/invite/src/index.ts'`)
     await create('services/invite/test/harness.ts', `import '@gatehouse/gateway'`)
 
     expect(await check()).to.deep.equal({
@@ -65,6 +67,8 @@ describe('the structure of the packages', () => {
       'libs/bus/src/kit.ts': ['layer-3'],
       'libs/bus/src/path.ts': ['package-by-name'],
       'libs/bus/src/service.ts': ['no-service'],
+      'deploy/cli/path.ts': ['package-by-name'],
+      'deploy/cli/service.ts': ['no-service', 'package-by-name'],
       'services/invite/test/harness.ts': ['no-service'],
     })
   })
@@ -113,6 +117,8 @@ describe('the structure of the packages', () => {
 
     expect(layers.flat()).to.have.members(readdirSync(join(root, 'libs')))
     expect(programs.flat()).to.include.members(ofPrograms)
+    const isPackage = ({ name }: { name: string }) => existsSync(join(root, 'deploy', name, 'package.json'))
+    expect(packagesOfDeploy).to.have.members(folders.filter(isPackage).map(({ name }) => name))
     const source = readdirSync(join(root, 'services/session-gateway/src'), { withFileTypes: true })
     const ofSessionGateway = source.filter((entry) => entry.isDirectory()).map(({ name }) => name)
     expect(sessionGatewayFolders.flat()).to.have.members(ofSessionGateway)

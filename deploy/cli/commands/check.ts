@@ -7,7 +7,9 @@ import { connectNats } from '@gatehouse/bus'
 import { openRedisClient, type RedisAddress } from '@gatehouse/auth'
 import { endpoints, type EmailReply } from '@gatehouse/contracts'
 import { databaseTime, explainServerFault, requireKnownSchema, takesWrites } from '@gatehouse/database'
+import { openMailer, renderMail } from '@gatehouse/mail'
 import { createOutbound } from '@gatehouse/outbound'
+import { createProviders } from '@gatehouse/providers'
 import { systemClock, systemRandom } from '@gatehouse/runtime'
 import {
   checkStreams,
@@ -21,11 +23,8 @@ import {
   uploadConfig,
   uploadSettings,
 } from '@gatehouse/service-kit'
+import { openUploadStore } from '@gatehouse/uploads'
 import { z } from 'zod'
-import { openMailer } from '../../../services/identity/src/mail/mailer.ts'
-import { renderMail } from '../../../services/identity/src/mail/render.ts'
-import { createProviders } from '../../../services/identity/src/providers/providers.ts'
-import { openUploadStore } from '../../../services/identity/src/uploads/open-upload-store.ts'
 import { configured, dataFolderOf, isDistributed, kindsOf, namesUploads, withDatabase } from '../instance.ts'
 import { findRunningInstance, type RunningInstance } from '../../calls/operator-calls.ts'
 import { CommandFailure } from '../failure.ts'

@@ -1,12 +1,19 @@
-import { callerKeyLines, decrypt, encrypt, isEncrypted, prefixOf } from '@gatehouse/auth'
+import {
+  callerKeyLines,
+  credentialContext,
+  decrypt,
+  encrypt,
+  isEncrypted,
+  mailContext,
+  openidKeyContext,
+  peerSecrets,
+  prefixOf,
+  secondFactorContext,
+} from '@gatehouse/auth'
 import { rewriteTexts, type StoredTexts } from '@gatehouse/database'
-import { readVariables, settings } from '@gatehouse/service-kit'
-import { peerSecrets } from '../../../services/federation-fanout/src/peers/seal-secrets.ts'
-import { keyContext, rotateKeys } from '@gatehouse/openid/keys'
+import { rotateKeys } from '@gatehouse/openid-keys'
 import { systemClock } from '@gatehouse/runtime'
-import { mailContext } from '../../../services/identity/src/mail/outbox.ts'
-import { credentialContext } from '../../../services/identity/src/operations/federation/federation-credentials.ts'
-import { contextOf } from '../../../services/identity/src/operations/second-factor/judge-code.ts'
+import { readVariables, settings } from '@gatehouse/service-kit'
 import { CommandFailure } from '../failure.ts'
 import { configured, encryptionKeyOf, openPresentDatabase, withDatabase } from '../instance.ts'
 import type { Define, Invocation, Result } from '../invocation.ts'
@@ -19,7 +26,7 @@ const everything: readonly (StoredTexts & { contextOf: (row: Row) => string })[]
     table: 'second_factors',
     key: ['user_id'],
     columns: ['secret'],
-    contextOf: (row) => contextOf(String(row['user_id'])),
+    contextOf: (row) => secondFactorContext(String(row['user_id'])),
   },
   {
     table: 'federation_credentials',
@@ -37,7 +44,7 @@ const everything: readonly (StoredTexts & { contextOf: (row: Row) => string })[]
     table: 'openid_keys',
     key: ['kid'],
     columns: ['private_key'],
-    contextOf: (row) => keyContext(String(row['kid'])),
+    contextOf: (row) => openidKeyContext(String(row['kid'])),
   },
   ...peerSecrets,
 ]

@@ -1,8 +1,8 @@
-import { createStatementVerifier, signCaller, verifyToken } from '@gatehouse/auth'
+import { signCaller, verifyToken } from '@gatehouse/auth'
 import type { AskingUpstream, Caller, SigningKeys, TokenClaims, TokenKey } from '@gatehouse/auth'
 import type { UpstreamRight } from '@gatehouse/contracts'
 import { entryLimit, refuse, type Clock } from '@gatehouse/runtime'
-import type { UpstreamsWatch } from '@gatehouse/service-kit'
+import { createStatementVerifier, type UpstreamsWatch } from '@gatehouse/upstreams'
 import { LRUCache } from 'lru-cache'
 import { policy } from '../policy.ts'
 

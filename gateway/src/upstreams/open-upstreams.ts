@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Upstream, UpstreamRoute } from '@gatehouse/contracts'
 import { createQuota, invalidInput } from '@gatehouse/runtime'
-import type { UpstreamsWatch } from '@gatehouse/service-kit'
+import type { Upstream, UpstreamRoute, UpstreamsWatch } from '@gatehouse/upstreams'
 import type { CallerSigners } from '../auth/callers.ts'
 import { namesIn } from '../http/headers.ts'
 import { normalizePath } from '../http/request-target.ts'

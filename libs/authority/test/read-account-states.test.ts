@@ -1,6 +1,7 @@
 import type { AuditAction } from '@gatehouse/contracts'
+import { nextId, recordAudit } from '@gatehouse/database'
 import { expect } from 'chai'
-import { AuditEntry, User, accountStateOf, nextId, recordAudit, type RevocationTime } from '@gatehouse/domain'
+import { AuditEntry, User, accountStateOf, type RevocationTime } from '@gatehouse/domain'
 import { openMigratedDatabase } from '@gatehouse/test-kit'
 import { readAccountStates } from '../src/index.ts'
 

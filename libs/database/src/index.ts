@@ -1,6 +1,7 @@
 export { batchedRead, batchedStatement } from './batched-read.ts'
 export { DatabaseUnavailable } from './driver.ts'
 export { grants } from './grants.ts'
+export * from './instance.ts'
 export * from './rewrite-texts.ts'
 export * from './rows.ts'
 export * from './open-database.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { loadInstanceSettings, nextId } from '@gatehouse/domain'
 import { eventually, openMigratedDatabase } from '@gatehouse/test-kit'
+import { loadInstanceSettings, nextId } from '../src/instance.ts'
 import { connectDatabase } from '../src/open-database.ts'
 import { read } from '../src/rows.ts'
 

@@ -1,9 +1,10 @@
-import { InstanceSettings, Invite, User, nextId } from '@gatehouse/domain'
+import { InstanceSettings, Invite, User } from '@gatehouse/domain'
 import { eventually, insertUser, openMigratedDatabase } from '@gatehouse/test-kit'
 import type { EntityClass, EntityManager, MikroORM } from '@mikro-orm/postgresql'
 import { expect } from 'chai'
 import { batchBy, prepareRead } from '../src/batched-read.ts'
 import { DatabaseUnavailable } from '../src/driver.ts'
+import { nextId } from '../src/instance.ts'
 import { connectDatabase } from '../src/open-database.ts'
 import { read } from '../src/rows.ts'
 

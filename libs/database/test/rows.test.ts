@@ -1,8 +1,9 @@
 import type { AuditAction } from '@gatehouse/contracts'
-import { AuditEntry, User, nextId, plainUserProperties, recordAudit, sanitizeUser } from '@gatehouse/domain'
+import { AuditEntry, User, plainUserProperties, sanitizeUser } from '@gatehouse/domain'
 import { insertUser, openMigratedDatabase } from '@gatehouse/test-kit'
 import type { MikroORM } from '@mikro-orm/postgresql'
 import { expect } from 'chai'
+import { nextId, recordAudit } from '../src/instance.ts'
 import { bigintArray, columnsOf, findPage, read } from '../src/rows.ts'
 
 describe('rows', () => {

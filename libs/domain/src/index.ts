@@ -1,6 +1,4 @@
+export * from './actors.ts'
 export { entities } from './entities/entities.ts'
 export * from './entities/index.ts'
-export * from './instance.ts'
-export * from './invites.ts'
-export * from './named-instances.ts'
 export * from './user-views.ts'

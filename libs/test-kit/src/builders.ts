@@ -1,5 +1,6 @@
 import type { AccountState } from '@gatehouse/contracts'
-import { User, nextId } from '@gatehouse/domain'
+import { nextId } from '@gatehouse/database'
+import { User } from '@gatehouse/domain'
 import type { EntityManager, MikroORM, RequiredEntityData } from '@mikro-orm/postgresql'
 import { randomName } from './random-name.ts'
 

@@ -2,8 +2,8 @@ import { generateKeyPairSync } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
-import { createStatementVerifier } from '@gatehouse/auth'
 import { AskRefused, createUpstreamClient } from '@gatehouse/upstream'
+import { createStatementVerifier } from '@gatehouse/upstreams'
 import { expect } from 'chai'
 
 const { privateKey, publicKey } = generateKeyPairSync('ed25519')

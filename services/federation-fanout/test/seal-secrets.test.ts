@@ -1,6 +1,6 @@
 import { createEncryptionKey } from '@gatehouse/auth'
-import { read } from '@gatehouse/database'
-import { Peer, nextId } from '@gatehouse/domain'
+import { nextId, read } from '@gatehouse/database'
+import { Peer } from '@gatehouse/domain'
 import { migratedDatabase, openTestResources } from '@gatehouse/test-kit'
 import { openDatabase } from '@gatehouse/database'
 import { expect } from 'chai'

@@ -31,15 +31,8 @@ export const policy = {
   providerFlowMs: 10 * 60 * 1000,
   providerTicketMs: 2 * 60 * 1000,
   freshSignInMs: 5 * 60 * 1000,
-  /** Of one answer, and of all that a provider is asked for one request. */
-  providerAnswerBytes: 1024 * 1024,
-  providerTimeoutMs: 10_000,
-  providerKeysMax: 100,
   /** Of what its error says, in the log. */
   providerErrorMax: 200,
-  /** What a provider says of itself is read again after a day, after a failure or for an unknown key once a minute. */
-  providerMetadataMs: 24 * 60 * 60 * 1000,
-  providerRetryMs: 60_000,
   /** Contract: 3, Proof of work. */
   proofMs: 2 * 60 * 1000,
   proofIterations: 2_000,
@@ -98,34 +91,15 @@ export const policy = {
   filesRemovedAtOnce: 1_000,
   fileRemovalBatch: 50,
   /** Contract: 3, uploads. */
-  imagePixelsMax: 40_000_000,
-  imageSideMax: 512,
-  /** Contract: 3, uploads. */
   unclaimedUploadMs: 24 * 60 * 60 * 1000,
   /** Then its upload was interrupted. */
   temporaryFileMs: 60 * 60 * 1000,
   uploadCleanupIntervalMs: 60_000,
   retentionIntervalMs: 60 * 60 * 1000,
   rowsRemovedAtOnce: 1_000,
-  /** One is converted at a time. */
-  imageQueue: 32,
-  imagesPerAccount: 2,
-  /** Within the time that the gateway waits. */
-  imageSeconds: 40,
-  /** Resident memory of the conversion process. */
-  imageMemoryBytes: 384 * 1024 * 1024,
-  /** Before decoding: 60 to 70 MiB measured. */
-  imageProcessBytes: 80 * 1024 * 1024,
-  imageWatchMs: 10,
-  imageRestartDelayMs: 1_000,
-  imagesRetryAfterSeconds: 2,
   /** PostgreSQL may share the disk. */
   uploadFreeBytesMin: 512 * 1024 * 1024,
   diskRetryAfterSeconds: 60,
-  s3AnswerMs: 10_000,
-  /** Of what is sent: the slowest line to S3 that is borne. */
-  s3BytesPerMs: 50,
-  s3Retries: 2,
   exportPageRows: 500,
   exportsAtOnce: 8,
   exportRetryAfterSeconds: 60,
@@ -149,11 +123,7 @@ export const policy = {
   mailDayMs: 24 * 60 * 60 * 1000,
   mailRetryFirstMs: 60_000,
   mailRetryMostMs: 15 * 60 * 1000,
-  mailIntervalMs: 2_000,
   mailsAtOnce: 20,
-  mailConnections: 4,
-  /** Of one attempt, which its lease outlives. */
-  mailAttemptMs: 60_000,
   mailLeaseMs: 3 * 60 * 1000,
   /** An address of many accounts. */
   recoveriesOfAddress: 10,

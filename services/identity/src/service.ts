@@ -5,15 +5,12 @@ import { databaseTime } from '@gatehouse/database'
 import { DeletionOrder, Registration } from '@gatehouse/domain'
 import { createOutbound } from '@gatehouse/outbound'
 import { startOutboxRelay } from '@gatehouse/outbox'
+import { createProviders } from '@gatehouse/providers'
 import { createQuota, systemTimer } from '@gatehouse/runtime'
-import {
-  UpstreamQuestions,
-  noUpstreams,
-  startHttpService,
-  watchProviders,
-  watchUpstreams,
-} from '@gatehouse/service-kit'
+import { startHttpService, watchProviders } from '@gatehouse/service-kit'
 import type { Resources, RunningService } from '@gatehouse/service-kit'
+import { createUploadDir, freeDiskBytes, openCheckedStore, startImageConverter } from '@gatehouse/uploads'
+import { noUpstreams, UpstreamQuestions, watchUpstreams } from '@gatehouse/upstreams'
 import { createAfterCommit } from './after-commit.ts'
 import type { IdentityConfig } from './config.ts'
 import type { Deps } from './deps.ts'
@@ -23,7 +20,6 @@ import { policy } from './policy.ts'
 import { startOrders } from './operations/federation/delete-remote-identities.ts'
 import { createRemotePictures } from './operations/federation/remote-pictures.ts'
 import { createProofKeys } from './operations/registration/proof-keys.ts'
-import { createProviders } from './providers/providers.ts'
 import { startRegistrationSweep, startRetention } from './retention.ts'
 import { countOverdueDeletions, startUpstreamDeletions } from './operations/deletion/upstream-deletions.ts'
 import { accountStateRoutes, operatorRoutes, upstreamRoutes } from './routes/internal.ts'
@@ -34,8 +30,6 @@ import { userRoutes } from './routes/users.ts'
 import { providerLogoutRoutes } from './routes/provider-logouts.ts'
 import { uploadRoutes } from './routes/uploads.ts'
 import { respondToCalls } from './rpc/calls.ts'
-import { startImageConverter } from './uploads/image-converter.ts'
-import { createUploadDir, freeDiskBytes, openCheckedStore } from './uploads/open-upload-store.ts'
 import { startUploadCleanup } from './uploads/upload-cleanup.ts'
 
 export { readConfig, type IdentityConfig } from './config.ts'

@@ -1,14 +1,7 @@
 import type { ActingCaller } from '@gatehouse/authority'
 import type { EventDefinition } from '@gatehouse/contracts'
-import {
-  InstanceSettings,
-  Invite,
-  User,
-  accountStateOf,
-  nextId,
-  stubPasswordHash,
-  type PeerStatus,
-} from '@gatehouse/domain'
+import { nextId } from '@gatehouse/database'
+import { InstanceSettings, Invite, User, accountStateOf, stubPasswordHash, type PeerStatus } from '@gatehouse/domain'
 import { randomToken } from '@gatehouse/runtime'
 import { eventually, insertUser, type UserOverrides } from '@gatehouse/test-kit'
 import type { RequiredEntityData } from '@mikro-orm/postgresql'

@@ -1,5 +1,5 @@
-import { nextId, type User } from '@gatehouse/domain'
-import { allowLongWork, read } from '@gatehouse/database'
+import type { User } from '@gatehouse/domain'
+import { allowLongWork, nextId, read } from '@gatehouse/database'
 import type { TestIdentity } from './harness.ts'
 
 type Where = Pick<TestIdentity, 'deps'>

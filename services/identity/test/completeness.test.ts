@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { homeFields, profileFieldNames, profileFields } from '@gatehouse/contracts'
-import { read } from '@gatehouse/database'
-import { nextId } from '@gatehouse/domain'
+import { nextId, read } from '@gatehouse/database'
 import { expect } from 'chai'
 import { deleteLockedAccount } from '../src/operations/deletion/delete-account.ts'
 import { ownFiles, ownRows } from '../src/operations/export/own-rows.ts'

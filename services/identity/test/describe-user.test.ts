@@ -1,5 +1,6 @@
 import { listOpenSockets } from '@gatehouse/contracts'
-import { InviteRedemption, Passkey, nextId, type User } from '@gatehouse/domain'
+import { nextId } from '@gatehouse/database'
+import { InviteRedemption, Passkey, type User } from '@gatehouse/domain'
 import { answered } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { turnOn } from './authenticator.ts'

@@ -1,4 +1,5 @@
-import { LinkedIdentity, ProviderTicket, nextId, noPasswordHash, type User } from '@gatehouse/domain'
+import { nextId } from '@gatehouse/database'
+import { LinkedIdentity, ProviderTicket, noPasswordHash, type User } from '@gatehouse/domain'
 import { issueTicket } from '../src/providers/tickets.ts'
 import { buildUser } from './builders.ts'
 import type { TestIdentity } from './harness.ts'

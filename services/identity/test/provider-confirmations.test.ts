@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto'
-import { encrypt } from '@gatehouse/auth'
-import { LinkedIdentity, Passkey, ProviderTicket, SecondFactor, nextId, type User } from '@gatehouse/domain'
+import { encrypt, secondFactorContext } from '@gatehouse/auth'
+import { nextId } from '@gatehouse/database'
+import { LinkedIdentity, Passkey, ProviderTicket, SecondFactor, type User } from '@gatehouse/domain'
 import bcrypt from 'bcrypt'
 import { expect } from 'chai'
-import { contextOf } from '../src/operations/second-factor/judge-code.ts'
 import { buildUser, readUser } from './builders.ts'
 import { startTestIdentity, type TestIdentity, type TestResponse } from './harness.ts'
 import { buildPasswordless, buildTicket, countTickets, linkIdentity } from './provider-builders.ts'
@@ -45,7 +45,7 @@ async function turnOnSecondFactor(
   const em = deps.orm.em.fork()
   await em.insert(SecondFactor, {
     ...{ userId, createdAt: now, confirmedAt: now, recoveryCodes: codes.map(hashOf), failures: [] },
-    secret: encrypt(deps.encryptionKey, secret.toString('base64url'), contextOf(userId)),
+    secret: encrypt(deps.encryptionKey, secret.toString('base64url'), secondFactorContext(userId)),
   })
   await em.execute('update users set second_factor = true where id = ?', [userId])
 }

@@ -3,15 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sessionsEnded } from '@gatehouse/contracts'
-import {
-  AuditEntry,
-  LinkedIdentity,
-  ProviderTicket,
-  UsedToken,
-  accountStateOf,
-  nextId,
-  type User,
-} from '@gatehouse/domain'
+import { nextId } from '@gatehouse/database'
+import { AuditEntry, LinkedIdentity, ProviderTicket, UsedToken, accountStateOf, type User } from '@gatehouse/domain'
 import {
   countLockWaits,
   eventually,

@@ -111,7 +111,7 @@ async function largeImages(): Promise<Record<string, Buffer>> {
     .png()
     .toBuffer()
   return {
-    avif: readFileSync(join(import.meta.dirname, '39-megapixels.avif')),
+    avif: readFileSync(join(import.meta.dirname, '../../../libs/uploads/test/39-megapixels.avif')),
     'interlaced 16-bit png': bombPng(side, side, { depth: 16, isInterlaced: true }),
     'progressive jpeg': await sharp({ create }).jpeg({ progressive: true }).toBuffer(),
     gif: sparseGif(side, 3),

@@ -7,10 +7,10 @@ import type { User } from '@gatehouse/domain'
 import { Unavailable, type Refusal } from '@gatehouse/runtime'
 import { createMetrics } from '@gatehouse/service-kit'
 import { answered, eventually, signTestCaller, startS3, untilAvailable, type TestS3 } from '@gatehouse/test-kit'
+import { startImageConverter } from '@gatehouse/uploads'
 import { callerHeader } from '@gatehouse/auth'
 import { uploadImage } from '../src/operations/profile/upload-image.ts'
 import { policy } from '../src/policy.ts'
-import { startImageConverter } from '../src/uploads/image-converter.ts'
 import { buildUser } from './builders.ts'
 import { column, insertRow } from './chat.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
@@ -241,7 +241,7 @@ describe('uploads', () => {
     })
 
     it('refuses a picture that takes too much memory with 400, and one that takes too long with 503', async () => {
-      const avif = await readFile(join(import.meta.dirname, '39-megapixels.avif'))
+      const avif = await readFile(join(import.meta.dirname, '../../../libs/uploads/test/39-megapixels.avif'))
       const { images, log } = identity.deps
       const sendWithin = async (limits: { memoryBytes?: number; seconds?: number }) => {
         await using converter = startImageConverter({ log, metrics: createMetrics(), ...limits })

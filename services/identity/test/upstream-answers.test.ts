@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { callerHeader } from '@gatehouse/auth'
-import { userDeleted, type UpstreamQuestionName } from '@gatehouse/contracts'
+import { userDeleted } from '@gatehouse/contracts'
 import { UpstreamDeletion, type User } from '@gatehouse/domain'
 
 import { answered, signTestCaller } from '@gatehouse/test-kit'
+import type { UpstreamQuestionName } from '@gatehouse/upstreams'
 import { expect } from 'chai'
 import { startUpstreamDeletions } from '../src/operations/deletion/upstream-deletions.ts'
 import { deleteFederatedIdentity } from '../src/operations/federation/delete-federated-identity.ts'

@@ -1,3 +1,7 @@
+// Manages invites: creates, lists, changes, revokes and checks them. It redeems none. A redemption is one transaction over the invite and
+// the new account (Design: invariant 3), and accounts are identity's: registerLocal in services/identity locks the invite and counts the use,
+// with the rules of libs/invites, which both services share. Identity writes InviteRedeemed in that transaction, so it publishes the event.
+
 import { inviteEvents, inviteRedeemed } from '@gatehouse/contracts'
 import { startOutboxRelay } from '@gatehouse/outbox'
 import { startHttpService, type RunningService } from '@gatehouse/service-kit'
@@ -7,7 +11,7 @@ import { inviteRoutes } from './routes.ts'
 
 export { readConfig, type InviteConfig } from './config.ts'
 
-/** Identity relays InviteRedeemed. */
+/** All but identity's own. */
 const relayedEvents = inviteEvents.filter((event) => event !== inviteRedeemed)
 
 export async function startInvite(config: InviteConfig, resources: InviteResources): Promise<RunningService> {

@@ -6,7 +6,8 @@ import {
   type TestRequest,
 } from '@gatehouse/test-kit'
 import type { InviteReply } from '@gatehouse/contracts'
-import { lockActiveInvite, recordRedemption, type User } from '@gatehouse/domain'
+import type { User } from '@gatehouse/domain'
+import { lockActiveInvite, recordRedemption } from '@gatehouse/invites'
 import { systemRandom, type Random } from '@gatehouse/runtime'
 import { movableClock } from '@gatehouse/test-kit/time'
 import { startInvite } from '../src/service.ts'

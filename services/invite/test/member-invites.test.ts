@@ -1,5 +1,6 @@
 import { inviteCreated, inviteRevoked, type InviteReply } from '@gatehouse/contracts'
-import { AuditEntry, InstanceSettings, Invite, User, nextId } from '@gatehouse/domain'
+import { nextId } from '@gatehouse/database'
+import { AuditEntry, InstanceSettings, Invite, User } from '@gatehouse/domain'
 import {
   countLockWaits,
   eventually,

@@ -4,7 +4,7 @@ import type { Timer } from '@gatehouse/runtime'
 import type { Resources } from '@gatehouse/service-kit'
 import type Provider from 'oidc-provider'
 import type { OpenidConfig } from './config.ts'
-import type { SigningKeyring } from './keys/keys.ts'
+import type { SigningKeyring } from '@gatehouse/openid-keys'
 import type { Subjects } from './keys/subjects.ts'
 
 /** No Redis: the rows are read with the accounts that they name. */

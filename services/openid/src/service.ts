@@ -1,11 +1,11 @@
 import { createEncryptionKey } from '@gatehouse/auth'
+import { createKeyring } from '@gatehouse/openid-keys'
 import { createOutbound } from '@gatehouse/outbound'
 import { systemTimer } from '@gatehouse/runtime'
 import { startHttpService, type RunningService } from '@gatehouse/service-kit'
 import { applicationRoutes } from './applications/routes.ts'
 import type { OpenidConfig } from './config.ts'
 import type { Deps, OpenidResources } from './deps.ts'
-import { createKeyring } from './keys/keys.ts'
 import { createSubjects } from './keys/subjects.ts'
 import { signalRoutes, startNotices, type Notices } from './notices/notices.ts'
 import { policy } from './policy.ts'
@@ -24,7 +24,7 @@ export async function startOpenid(
   await using opening = new AsyncDisposableStack()
   const encryptionKey = createEncryptionKey(config.encryptionSecret, config.previousEncryptionSecrets)
   const outbound = overrides.outbound ?? opening.use(createOutbound(config.reach))
-  const keyring = createKeyring({ ...resources, config, encryptionKey })
+  const keyring = createKeyring({ ...resources, config, encryptionKey }, policy.refreshMs)
   const subjects = createSubjects({ ...resources, encryptionKey })
   const providers = createProviders({ ...resources, config, subjects, keyring: overrides.keyring ?? keyring })
   const requireEnabled = createGate(resources, policy.refreshMs)

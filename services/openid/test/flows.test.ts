@@ -3,7 +3,7 @@ import { Application, ApplicationConsent, InstanceSettings } from '@gatehouse/do
 import { expect } from 'chai'
 import { createRemoteJWKSet, customFetch as jwksFetch, jwtVerify } from 'jose'
 import * as oidc from 'openid-client'
-import { rotateKeys } from '../src/keys/keys.ts'
+import { keyCacheMs, keyRetirementMs, rotateKeys } from '@gatehouse/openid-keys'
 import { policy } from '../src/policy.ts'
 import {
   logIn,
@@ -103,9 +103,9 @@ describe('A log-in at an application', function () {
     }
     const known = before.map(({ kid }) => kid)
     expect(known).to.include(await kidOf())
-    harness.clock.advance(policy.keyCacheMs)
+    harness.clock.advance(keyCacheMs)
     expect(known).to.not.include(await kidOf())
-    harness.clock.advance(policy.keyRetirementMs)
+    harness.clock.advance(keyRetirementMs)
     expect((await published()).map(({ kid }) => kid)).to.not.include.members(known)
     const rows = JSON.stringify(await harness.orm.em.fork().execute('select private_key from openid_keys'))
     expect(rows).to.match(/enc1/).and.not.match(/"d"/)

@@ -1,5 +1,6 @@
 import { callerHeader, hashSecret } from '@gatehouse/auth'
-import { Application, InstanceSettings, nextId } from '@gatehouse/domain'
+import { nextId } from '@gatehouse/database'
+import { Application, InstanceSettings } from '@gatehouse/domain'
 import { parseCidrs } from '@gatehouse/outbound'
 import { createServiceClient, insertUser, openTestResources, signTestCaller, testCallerKeys } from '@gatehouse/test-kit'
 import type { TestCaller } from '@gatehouse/test-kit'

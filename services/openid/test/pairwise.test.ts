@@ -2,7 +2,7 @@ import { createEncryptionKey } from '@gatehouse/auth'
 import { decodeJwt } from 'jose'
 import { expect } from 'chai'
 import * as oidc from 'openid-client'
-import { rotateKeys } from '../src/keys/keys.ts'
+import { rotateKeys } from '@gatehouse/openid-keys'
 import { logIn, offline, openBrowser, origin, request, startHarness, type Harness } from './harness.ts'
 
 /** OpenID Connect Core, 8; Contract: 3, Applications. */

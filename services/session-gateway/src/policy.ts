@@ -1,4 +1,5 @@
-import { limits, upstreamLimits, upstreamQuestions } from '@gatehouse/contracts'
+import { limits, upstreamLimits } from '@gatehouse/contracts'
+import { upstreamQuestions } from '@gatehouse/upstreams'
 
 /** Milliseconds. Tests override them. Contract: 6. */
 export const timings = {

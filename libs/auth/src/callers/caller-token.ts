@@ -5,10 +5,12 @@ import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { cachedCallerTokens, clockSkewMs, maxCallerTokenLength } from '../policy.ts'
 import { encode, readCallerKey, signJws, type SigningKeys } from './signing-keys.ts'
-import type { AskingUpstream } from './upstream-statement.ts'
 
 /** `tokenIssuedAt` is in seconds. A service judges the token again when it acts. */
 type CallerAccount = { userId: string; username: string; isAdmin: boolean; tokenIssuedAt: number }
+
+/** An upstream by its own key. `rights` are those of the file now. A later release may name others. */
+export type AskingUpstream = { name: string; rights: readonly string[] }
 
 export type Caller = {
   address: string

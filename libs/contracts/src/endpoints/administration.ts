@@ -1,6 +1,6 @@
 import * as admin from '../admin.ts'
 import { deleteUserBody, deleteUserReply, openOrdersReply } from '../federation.ts'
-import { upstreamDeletionsReply } from '../upstream-questions.ts'
+import { upstreamDeletionsReply } from '../upstream-deletions.ts'
 import { pageQuery } from '../invites.ts'
 import * as registrations from '../registrations.ts'
 import { done, userReply } from '../users.ts'

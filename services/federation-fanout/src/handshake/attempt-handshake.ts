@@ -1,5 +1,6 @@
 import { endpoints } from '@gatehouse/contracts'
-import { type Peer, loadInstanceSettings } from '@gatehouse/domain'
+import { loadInstanceSettings } from '@gatehouse/database'
+import type { Peer } from '@gatehouse/domain'
 import { OutboundFailure, type OutboundAnswer } from '@gatehouse/outbound'
 import { requestIdHeader } from '@gatehouse/service-kit'
 import type { EntityManager } from '@mikro-orm/postgresql'

@@ -1,4 +1,5 @@
-import { ApprovalRequest, nextId, type InstanceSettings, type Peer, loadInstanceSettings } from '@gatehouse/domain'
+import { loadInstanceSettings, nextId } from '@gatehouse/database'
+import { ApprovalRequest, type InstanceSettings, type Peer } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import { type EntityManager, LockMode } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'

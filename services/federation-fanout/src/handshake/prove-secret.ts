@@ -1,6 +1,6 @@
 import { endpoints, epochReply } from '@gatehouse/contracts'
+import { loadInstanceSettings } from '@gatehouse/database'
 import { OutboundFailure, type OutboundAnswer } from '@gatehouse/outbound'
-import { loadInstanceSettings } from '@gatehouse/domain'
 import type { Deps } from '../deps.ts'
 import { isSuccess, jsonOf, sendSigned, verifySignedAnswer } from '../peers/exchange.ts'
 import { signatureWindowMs } from '../peers/signature.ts'

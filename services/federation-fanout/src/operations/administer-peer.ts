@@ -1,6 +1,7 @@
 import type { ActingAdmin } from '@gatehouse/authority'
 import { endpoints, type AuditAction } from '@gatehouse/contracts'
-import { ApprovalRequest, Peer, recordAudit } from '@gatehouse/domain'
+import { recordAudit } from '@gatehouse/database'
+import { ApprovalRequest, Peer } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'

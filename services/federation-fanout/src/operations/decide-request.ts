@@ -1,6 +1,7 @@
 import type { ActingAdmin } from '@gatehouse/authority'
 import { endpoints } from '@gatehouse/contracts'
-import { ApprovalRequest, recordAudit, Peer } from '@gatehouse/domain'
+import { recordAudit } from '@gatehouse/database'
+import { ApprovalRequest, Peer } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'

@@ -1,6 +1,6 @@
 import { detachHome, endpoints } from '@gatehouse/contracts'
-import { changeRows, read } from '@gatehouse/database'
-import { ApprovalRequest, Peer, loadInstanceSettings, nextId } from '@gatehouse/domain'
+import { changeRows, loadInstanceSettings, nextId, read } from '@gatehouse/database'
+import { ApprovalRequest, Peer } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { policy, repeatLater } from '../policy.ts'

@@ -1,19 +1,7 @@
-import { decrypt, encrypt, isEncrypted, sealedPrefix, type EncryptionKey } from '@gatehouse/auth'
+import { openPeerSecret, peerSecrets, sealedPrefix, sealPeerSecret, type EncryptionKey } from '@gatehouse/auth'
 import { read, rewriteTexts } from '@gatehouse/database'
 import { useTextSeal } from '@gatehouse/domain'
 import type { MikroORM } from '@mikro-orm/postgresql'
-
-const context = 'secrets of peers'
-
-export const peerSecrets = [
-  { table: 'peers', key: ['id'], columns: ['secret', 'next_secret', 'previous_secret'], contextOf: () => context },
-  { table: 'approval_requests', key: ['id'], columns: ['secret'], contextOf: () => context },
-]
-
-export const sealPeerSecret = (key: EncryptionKey, plain: string): string => encrypt(key, plain, context)
-
-export const openPeerSecret = (key: EncryptionKey, stored: string): string =>
-  isEncrypted(stored) ? decrypt(key, stored, context) : stored
 
 /**
  * Reads secrets in both forms. Writes them encrypted where nobody runs that cannot read them: in an instance without

@@ -1,6 +1,7 @@
 import { homeFields, lookupFields, profileFields, type syncBody, type syncReply } from '@gatehouse/contracts'
 import { read } from '@gatehouse/database'
-import { User, findNamedInstances, type Peer } from '@gatehouse/domain'
+import { findNamedInstances } from '@gatehouse/deliveries'
+import { User, type Peer } from '@gatehouse/domain'
 import type { EntityManager, FilterQuery } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'

@@ -1,6 +1,6 @@
 import Router from '@koa/router'
 import { endpoints } from '@gatehouse/contracts'
-import { loadInstanceSettings } from '@gatehouse/domain'
+import { loadInstanceSettings } from '@gatehouse/database'
 import { parseInput, requestIdOf } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
 import { receiveRotation } from '../operations/administer-peer.ts'

@@ -1,5 +1,5 @@
 import bcrypt from 'bcrypt'
-import { serveJobs } from '../child-process/serve-jobs.ts'
+import { serveJobs } from '@gatehouse/child-process/serve-jobs'
 import { fitsInAForm, hashedForm } from './password-forms.ts'
 
 export type Work = { password: string } & ({ kind: 'hash'; cost: number } | { kind: 'compare'; hash: string })

@@ -1,7 +1,6 @@
+import { startSupervisedChild, type JobResult } from '@gatehouse/child-process'
 import { refuse } from '@gatehouse/runtime'
 import { siteNetwork, type Log, type Metrics } from '@gatehouse/service-kit'
-import type { JobResult } from '../child-process/serve-jobs.ts'
-import { startSupervisedChild } from '../child-process/supervised-child.ts'
 import { policy } from '../policy.ts'
 import type { Job, Work } from './hashing-process.ts'
 

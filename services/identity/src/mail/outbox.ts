@@ -1,13 +1,13 @@
-import { encrypt } from '@gatehouse/auth'
+import { encrypt, mailContext } from '@gatehouse/auth'
 import type { MailLanguage } from '@gatehouse/contracts'
 import { changeRows } from '@gatehouse/database'
 import { Mail, type MailData, type User } from '@gatehouse/domain'
+import type { NoticeKind } from '@gatehouse/mail'
 import { randomToken } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { hashSecret } from '../hashing/hash-secret.ts'
 import { policy } from '../policy.ts'
-import type { NoticeKind } from './texts.ts'
 
 type Notice = { user: Pick<User, 'id' | 'username'>; kind: NoticeKind; at: number; data?: MailData }
 
@@ -64,9 +64,6 @@ export async function enqueueLink({ random, encryptionKey }: LinkDeps, em: Entit
   })
   return hashSecret(secret)
 }
-
-/** In which the secret of a link is encrypted. */
-export const mailContext = (messageId: string): string => `mail:${messageId}`
 
 /** Links that wait lead nowhere any more. They count for the limits. */
 export async function endWaitingLinks(em: EntityManager, userId: string, ...kinds: Link['kind'][]): Promise<void> {

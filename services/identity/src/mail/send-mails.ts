@@ -1,17 +1,14 @@
-import { decrypt } from '@gatehouse/auth'
+import { decrypt, mailContext } from '@gatehouse/auth'
 import { bigintArray, changeRows, read, transaction } from '@gatehouse/database'
 import { Email, Mail } from '@gatehouse/domain'
+import { mailIntervalMs, openMailer, renderMail, type Failure, type Mailer, type MailKind } from '@gatehouse/mail'
 import { startPeriodicTask } from '@gatehouse/runtime'
 import type { MailConfig } from '@gatehouse/service-kit'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
 import { loadSettings } from '../queries/load-settings.ts'
-import { openMailer, type Failure, type Mailer } from './mailer.ts'
-import { mailContext } from './outbox.ts'
-import { renderMail } from './render.ts'
 import { resolveRecoveryRequests, type SenderDeps } from './resolve-recovery-requests.ts'
-import type { MailKind } from './texts.ts'
 
 type SendingDeps = SenderDeps & { mailer: Pick<Mailer, 'send'>; mail: MailConfig }
 
@@ -24,7 +21,7 @@ export async function startMailSender(deps: SenderDeps & Pick<Deps, 'timer'>): P
     const waiting = () => orm.em.fork().count(Mail, { nextAt: { $ne: null } })
     metrics.gauge('gatehouse_mails_waiting', 'Mails that are not sent yet', () => waiting().catch(() => Number.NaN))
     const mailer = await openMailer(mail)
-    const task = startPeriodicTask({ name: 'mail', everyMs: policy.mailIntervalMs, log, timer }, async () => {
+    const task = startPeriodicTask({ name: 'mail', everyMs: mailIntervalMs, log, timer }, async () => {
       await resolveRecoveryRequests(deps)
       await sendDueMails({ ...deps, mailer, mail })
     })

@@ -1,5 +1,7 @@
 import { inviteRevoked } from '@gatehouse/contracts'
-import { Invite, activeInvites, recordAudit, type Actor, type User } from '@gatehouse/domain'
+import { recordAudit } from '@gatehouse/database'
+import { Invite, type Actor, type User } from '@gatehouse/domain'
+import { activeInvites } from '@gatehouse/invites'
 import { enqueue } from '@gatehouse/outbox'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../deps.ts'

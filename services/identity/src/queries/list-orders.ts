@@ -1,5 +1,6 @@
 import { findPage, read, type PageRequest } from '@gatehouse/database'
-import { DeletionOrder, User, findHoldingInstances } from '@gatehouse/domain'
+import { findHoldingInstances } from '@gatehouse/deliveries'
+import { DeletionOrder, User } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 
 /** Of peers that a durable deletion asks or waits for. The parameter is a JSON array of origins. Contract: 7, Deletion orders. */

@@ -3,12 +3,12 @@ import Router from '@koa/router'
 import { endpoints, limits, uploadFields } from '@gatehouse/contracts'
 import { isDiskFull, refuse } from '@gatehouse/runtime'
 import { OccasionalLog, parseInput, receiveFile, requireUser, type AppState } from '@gatehouse/service-kit'
+import { tempUploadDir } from '@gatehouse/uploads'
 import type { Middleware } from 'koa'
 import type { Deps } from '../deps.ts'
 import { refuseBeyondUnclaimed, uploadImage } from '../operations/profile/upload-image.ts'
 import { policy } from '../policy.ts'
 import { serveFile } from '../uploads/serve-file.ts'
-import { tempUploadDir } from '../uploads/upload-files.ts'
 
 /** Contract: 3, uploads. */
 export function uploadRoutes(deps: Deps): Router<AppState> {

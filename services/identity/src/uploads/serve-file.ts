@@ -1,7 +1,7 @@
 import { extname } from 'node:path'
 import { refuse } from '@gatehouse/runtime'
+import type { ByteRange, UploadStore } from '@gatehouse/uploads'
 import type { Context } from 'koa'
-import type { ByteRange, UploadStore } from './upload-store.ts'
 
 /** Other files are downloads, so that no browser runs them. */
 const imageTypes: Record<string, string> = {

@@ -4,11 +4,11 @@ import { transaction } from '@gatehouse/database'
 import { FileRemoval } from '@gatehouse/domain'
 import { startPeriodicTask, type Timer } from '@gatehouse/runtime'
 import type { Resources } from '@gatehouse/service-kit'
+import { isUploadName, tempUploadDir, UploadStoreUnavailable, type UploadStore } from '@gatehouse/uploads'
 import { LockMode } from '@mikro-orm/postgresql'
 import type { IdentityConfig } from '../config.ts'
 import { policy } from '../policy.ts'
-import { deleteFiles, isUploadName, tempUploadDir } from './upload-files.ts'
-import { UploadStoreUnavailable, type UploadStore } from './upload-store.ts'
+import { deleteFiles } from './delete-files.ts'
 
 type CleanupDeps = Pick<Resources, 'orm' | 'log' | 'clock'> & {
   timer: Timer

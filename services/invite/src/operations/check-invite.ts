@@ -1,6 +1,7 @@
 import { isStorableText, type checkInviteReply } from '@gatehouse/contracts'
 import { batchedRead } from '@gatehouse/database'
-import { Invite, deriveInviteStatus } from '@gatehouse/domain'
+import { Invite } from '@gatehouse/domain'
+import { deriveInviteStatus } from '@gatehouse/invites'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 

@@ -1,6 +1,7 @@
 import type { InviteReply, RedemptionReply, listInvitesQuery } from '@gatehouse/contracts'
 import { findPage, type PageRequest } from '@gatehouse/database'
-import { User, deletedUsername, deriveInviteStatus, Invite, InviteRedemption, activeInvites } from '@gatehouse/domain'
+import { User, deletedUsername, Invite, InviteRedemption } from '@gatehouse/domain'
+import { activeInvites, deriveInviteStatus } from '@gatehouse/invites'
 import { refuse } from '@gatehouse/runtime'
 import type { FilterQuery } from '@mikro-orm/postgresql'
 import type { z } from 'zod'

@@ -1,11 +1,10 @@
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto'
-import { decrypt, encrypt, type EncryptionKey } from '@gatehouse/auth'
+import { decrypt, encrypt, openidKeyContext, type EncryptionKey } from '@gatehouse/auth'
 import { isNativeUri } from '@gatehouse/contracts'
 import { changeRows } from '@gatehouse/database'
 import { OpenidKey, type Application } from '@gatehouse/domain'
 import { randomToken, type Clock, type Random } from '@gatehouse/runtime'
 import type { MikroORM } from '@mikro-orm/postgresql'
-import { keyContext } from './keys.ts'
 
 /** By whom an application knows the people. `sector` null: by the account's id. OpenID Connect Core, 8. */
 export type Subjects = {
@@ -58,13 +57,13 @@ async function loadSalt({ orm, clock, random, encryptionKey }: SubjectDeps): Pro
   const find = async () => await orm.em.fork().findOne(OpenidKey, { kid })
   let row = await find()
   if (!row) {
-    const sealed = encrypt(encryptionKey, randomToken(random, 32), keyContext(kid))
+    const sealed = encrypt(encryptionKey, randomToken(random, 32), openidKeyContext(kid))
     const at = new Date(clock.now())
     await changeRows(orm.em.fork(), insertSql, [kid, sealed, at, at])
     row = await find()
   }
   if (!row) throw new Error('the secret of subjects is not stored')
-  return decrypt(encryptionKey, row.privateKey, keyContext(kid))
+  return decrypt(encryptionKey, row.privateKey, openidKeyContext(kid))
 }
 
 type Addressed = Pick<Application, 'id' | 'redirectUris'>

@@ -1,7 +1,6 @@
-import type { AudienceGroup } from '@gatehouse/contracts'
 import { bigintArray, read } from '@gatehouse/database'
 import { delay, withTimeout } from '@gatehouse/runtime'
-import type { UpstreamQuestions } from '@gatehouse/service-kit'
+import type { AudienceGroup, UpstreamQuestions } from '@gatehouse/upstreams'
 import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
 import type { Audience } from './audience.ts'

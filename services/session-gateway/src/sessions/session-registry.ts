@@ -1,6 +1,7 @@
 import { isEndedBy, judgeToken } from '@gatehouse/authority'
 import { limits } from '@gatehouse/contracts'
-import type { AccountState, Closure, SocketErrorCode, UpstreamCaller } from '@gatehouse/contracts'
+import type { AccountState, Closure, SocketErrorCode } from '@gatehouse/contracts'
+import type { UpstreamCaller } from '@gatehouse/upstreams'
 import type { SessionSocket } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
 

@@ -1,5 +1,5 @@
-import { readJson } from '@gatehouse/service-kit'
 import { buildAccountState } from '@gatehouse/test-kit'
+import { readJson } from '@gatehouse/upstreams'
 import { expect } from 'chai'
 import { timings } from '../policy.ts'
 import type { AuthenticatedSocket } from '../sessions/session-registry.ts'

@@ -1,4 +1,4 @@
-import { type Upstream, upstreamSubjects } from '@gatehouse/contracts'
+import { type Upstream, upstreamSubjects } from '@gatehouse/upstreams'
 import type { AuthenticatedSocket } from '../sessions/session-registry.ts'
 
 export type WaitingMessage = { type: string; ref?: string; json: string }

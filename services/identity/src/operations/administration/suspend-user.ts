@@ -1,5 +1,6 @@
 import { userSuspended, userUnsuspended } from '@gatehouse/contracts'
-import { findHoldingInstances, queueDeliveries, type User } from '@gatehouse/domain'
+import { findHoldingInstances, queueDeliveries } from '@gatehouse/deliveries'
+import type { User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../../deps.ts'

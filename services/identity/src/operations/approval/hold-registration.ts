@@ -1,5 +1,6 @@
 import { describeUserAgent, registrationChanged } from '@gatehouse/contracts'
-import { LinkedIdentity, Registration, nextId, type Actor } from '@gatehouse/domain'
+import { nextId } from '@gatehouse/database'
+import { LinkedIdentity, Registration, type Actor } from '@gatehouse/domain'
 import { enqueue } from '@gatehouse/outbox'
 import { randomToken, refuse } from '@gatehouse/runtime'
 import { clientNetwork } from '@gatehouse/service-kit'

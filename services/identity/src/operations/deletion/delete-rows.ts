@@ -2,7 +2,7 @@ import type { DeletionMode } from '@gatehouse/contracts'
 import { bigintArray, changeRows, read } from '@gatehouse/database'
 import { deletedUsername } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { deleteFiles } from '../../uploads/upload-files.ts'
+import { deleteFiles } from '../../uploads/delete-files.ts'
 import { endTickets } from '../providers/end-tickets.ts'
 
 /** Rows of one user. */

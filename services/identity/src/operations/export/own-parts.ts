@@ -1,6 +1,7 @@
 import type { AccountState } from '@gatehouse/contracts'
 import { read } from '@gatehouse/database'
-import { Invite, deriveInviteStatus, sanitizeUser } from '@gatehouse/domain'
+import { Invite, sanitizeUser } from '@gatehouse/domain'
+import { deriveInviteStatus } from '@gatehouse/invites'
 import { systemTimer } from '@gatehouse/runtime'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'

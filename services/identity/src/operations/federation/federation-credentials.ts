@@ -1,4 +1,4 @@
-import { decrypt, encrypt } from '@gatehouse/auth'
+import { credentialContext, decrypt, encrypt } from '@gatehouse/auth'
 import { limits, parseOrigin } from '@gatehouse/contracts'
 import type { federationCredentialBody, federationCredentialReply } from '@gatehouse/contracts'
 import { FederationCredential } from '@gatehouse/domain'
@@ -41,9 +41,4 @@ function requireRemote(address: string, ownOrigin: string): string {
   if (origin === null || !/^[a-z0-9.-]{1,253}$/.test(new URL(origin).hostname)) throw refuse.origin_invalid()
   if (new URL(origin).host === new URL(ownOrigin).host) throw refuse.federation_credential_remote_only()
   return origin
-}
-
-/** Binds the cipher text to its row. */
-export function credentialContext({ userId, origin }: { userId: string; origin: string }): string {
-  return `federation-credential:${userId}:${origin}`
 }

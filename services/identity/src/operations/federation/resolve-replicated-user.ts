@@ -1,6 +1,7 @@
 import { baseUsername, isLocalUsername, limits, normalizeUsername, profileFields } from '@gatehouse/contracts'
 import type { resolveStubBody } from '@gatehouse/contracts'
-import { User, nextId, stubPasswordHash } from '@gatehouse/domain'
+import { nextId } from '@gatehouse/database'
+import { User, stubPasswordHash } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'

@@ -1,5 +1,6 @@
 import { limits, passkeyAdded, passkeyRemoved, type addPasskeyBody, type creationOptions } from '@gatehouse/contracts'
-import { Passkey, nextId, type User } from '@gatehouse/domain'
+import { nextId } from '@gatehouse/database'
+import { Passkey, type User } from '@gatehouse/domain'
 import { enqueue } from '@gatehouse/outbox'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'

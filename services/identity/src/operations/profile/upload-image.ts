@@ -5,9 +5,10 @@ import { limits, type Square } from '@gatehouse/contracts'
 import { read } from '@gatehouse/database'
 import { Upload } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
+import { tempUploadDir } from '@gatehouse/uploads'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps, OperationContext } from '../../deps.ts'
-import { deleteFiles, tempUploadDir } from '../../uploads/upload-files.ts'
+import { deleteFiles } from '../../uploads/delete-files.ts'
 import { changeSelf } from '../change-account.ts'
 
 type ReceivedImage = { path: string; crop?: Square }

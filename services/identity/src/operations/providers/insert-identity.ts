@@ -1,4 +1,5 @@
-import { LinkedIdentity, nextId, type User } from '@gatehouse/domain'
+import { nextId } from '@gatehouse/database'
+import { LinkedIdentity, type User } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../../deps.ts'
 import { claimIdentity } from '../approval/waiting.ts'

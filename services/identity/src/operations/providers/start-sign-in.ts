@@ -1,11 +1,11 @@
 import type { ActingCaller } from '@gatehouse/authority'
 import type { startProviderBody } from '@gatehouse/contracts'
 import { ProviderFlow, type User } from '@gatehouse/domain'
+import { loadClient, providerTimeoutMs, unavailable } from '@gatehouse/providers'
 import { randomToken, refuse } from '@gatehouse/runtime'
 import type { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
-import { loadClient, unavailable } from '../../providers/providers.ts'
 import { hashSecret } from '../../hashing/hash-secret.ts'
 import { loadCaller } from '../../queries/load-user.ts'
 
@@ -35,7 +35,7 @@ export async function startSignIn(deps: SignInDeps, { provider: id, purpose, red
   const provider = deps.providers.require(id)
   const userId = purpose === 'login' ? null : await requireLinker(deps, caller)
   const client = await loadClient()
-  const signal = AbortSignal.timeout(policy.providerTimeoutMs)
+  const signal = AbortSignal.timeout(providerTimeoutMs)
   const configuration = await deps.providers.connect(provider, signal).catch((cause: unknown) => {
     deps.log.warn({ err: cause, provider: id }, 'identity provider cannot be used')
     throw unavailable(cause)

@@ -1,11 +1,11 @@
 import type { ProviderCallbackError } from '@gatehouse/contracts'
 import { LinkedIdentity, ProviderFlow } from '@gatehouse/domain'
+import { isUnreachable, loadClient, providerTimeoutMs } from '@gatehouse/providers'
 import { abortable, isRefusal } from '@gatehouse/runtime'
 import { explain, type Provider } from '@gatehouse/service-kit'
 import type { Configuration, IDToken } from 'openid-client'
 import { policy } from '../../policy.ts'
 import { isSubject, readClaims } from '../../providers/claims.ts'
-import { isUnreachable, loadClient } from '../../providers/providers.ts'
 import { hashSecret } from '../../hashing/hash-secret.ts'
 import { issueTicket } from '../../providers/tickets.ts'
 import { callbackUrl, type SignInDeps } from './start-sign-in.ts'
@@ -59,7 +59,7 @@ class Unusable extends Faulty {}
 /** Throws what the libraries throw, and Faulty. */
 async function readSignIn(deps: SignInDeps, { provider, flow, query, state }: Returned) {
   const { authorizationCodeGrant } = await loadClient()
-  const signal = AbortSignal.timeout(policy.providerTimeoutMs)
+  const signal = AbortSignal.timeout(providerTimeoutMs)
   const configuration = await deps.providers.connect(provider, signal).catch((cause: unknown) => {
     throw new Unusable('the provider cannot be used', { cause })
   })

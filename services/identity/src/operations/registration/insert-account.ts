@@ -1,6 +1,6 @@
 import { avatarColors, userCreated, type AvatarColor, type registerBody } from '@gatehouse/contracts'
-import { transaction } from '@gatehouse/database'
-import { InstanceSettings, User, nextId, noPasswordHash, type StubUpgrade } from '@gatehouse/domain'
+import { nextId, transaction } from '@gatehouse/database'
+import { InstanceSettings, User, noPasswordHash, type StubUpgrade } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'

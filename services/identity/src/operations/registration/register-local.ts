@@ -1,6 +1,7 @@
 import { inviteRedeemed, isReservedUsername, normalizeUsername } from '@gatehouse/contracts'
 import { read } from '@gatehouse/database'
-import { findInvite, lockActiveInvite, recordRedemption, type User } from '@gatehouse/domain'
+import type { User } from '@gatehouse/domain'
+import { findInvite, lockActiveInvite, recordRedemption } from '@gatehouse/invites'
 import { enqueue } from '@gatehouse/outbox'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { decrypt, encrypt } from '@gatehouse/auth'
+import { decrypt, encrypt, secondFactorContext } from '@gatehouse/auth'
 import { secondFactorBlocked } from '@gatehouse/contracts'
 import { InstanceSettings, SecondFactor, type SecondFactorDemand, type User } from '@gatehouse/domain'
 import { enqueue } from '@gatehouse/outbox'
@@ -17,14 +17,11 @@ export async function readDemand(em: EntityManager): Promise<SecondFactorDemand>
   return { ofAdmins: settings.requireSecondFactorForAdmins }
 }
 
-/** The table alone tells no secret, and a row is of no use to another account. */
-export const contextOf = (userId: string) => `second-factor:${userId}`
-
 export const encryptSecret = ({ encryptionKey }: FactorDeps, userId: string, secret: Buffer): string =>
-  encrypt(encryptionKey, secret.toString('base64url'), contextOf(userId))
+  encrypt(encryptionKey, secret.toString('base64url'), secondFactorContext(userId))
 
 export const decryptSecret = ({ encryptionKey }: FactorDeps, { userId, secret }: SecondFactor): Buffer =>
-  Buffer.from(decrypt(encryptionKey, secret, contextOf(userId)), 'base64url')
+  Buffer.from(decrypt(encryptionKey, secret, secondFactorContext(userId)), 'base64url')
 
 type Login = { user: User; code?: string | null | undefined; requestId?: string | undefined }
 

@@ -1,0 +1,2 @@
+export type { JobResult } from './serve-jobs.ts'
+export { startSupervisedChild } from './supervised-child.ts'

@@ -1,0 +1,2 @@
+export { createKeyring, rotateKeys, type KeySet, type SigningKeyring } from './keys.ts'
+export { keyCacheMs, keyRetirementMs } from './policy.ts'

@@ -1,0 +1,5 @@
+export { startImageConverter, type ImageConverter } from './image-converter.ts'
+export { createFileStore } from './file-store.ts'
+export { createUploadDir, freeDiskBytes, openCheckedStore, openUploadStore } from './open-upload-store.ts'
+export { isUploadName, tempUploadDir } from './upload-files.ts'
+export * from './upload-store.ts'

@@ -1,0 +1,5 @@
+export * from './ask-upstream.ts'
+export * from './contract.ts'
+export * from './questions.ts'
+export * from './upstream-statement.ts'
+export * from './watch-upstreams.ts'
