@@ -136,7 +136,7 @@ describe('upstreams with the users of NATS that make-secrets.sh makes', () => {
     const published = [
       ...['gatehouse.upstream.chat.deletion', 'gatehouse.upstream.voice.deletion'],
       ...['gatehouse.upstream.chat.deliver', 'gatehouse.upstream.chat.message', 'gatehouse.upstream.voice.message'],
-      ...['gatehouse.change.user.created.v1.1', 'gatehouse.broadcast.event.user.presence-changed.v1'],
+      ...['gatehouse.change.user.created.v1.1', 'gatehouse.broadcast.event.user.presence-recorded.v1'],
       ...[`$JS.API.CONSUMER.MSG.NEXT.${ofChat}`, `$JS.API.CONSUMER.INFO.${ofChat}`, `$JS.ACK.${ofChat}.1.1.1.1.0`],
       ...[
         '$JS.API.CONSUMER.CREATE.gatehouse-events',

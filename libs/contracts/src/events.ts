@@ -112,13 +112,6 @@ export const profileChanged = defineEvent({
 
 /** Statuses were changed by the session gateway `by`. The others read which. Contract: 6, presence_update. */
 export const presenceRecorded = broadcast('PresenceRecorded', 'event.user.presence-recorded.v1', { by: z.string() })
-/** For session gateways of 0.2.0. They publish it without `isRecorded`. */
-export const presenceChanged = broadcast('PresenceChanged', 'event.user.presence-changed.v1', {
-  userId: snowflake,
-  status: userStatus,
-  version: z.number().int(),
-  isRecorded: z.literal(true).optional(),
-})
 
 /** Contract: 6. */
 export const remotePresenceReported = broadcast('RemotePresenceReported', 'event.user.remote-presence-reported.v1', {
