@@ -201,10 +201,10 @@ describe('the environment of one service, in the hands of somebody else', functi
     gateway: { publish: /^$/, subscribe: /^_INBOX\.gateway\./ },
     identity: {
       publish:
-        /^gatehouse\.((event|change)\.(user|invite\.redeemed|instance\.settings-changed)\.|change\.registration\.|call\.(federation|session-gateway)\.|upstream\.\w+\.(audience|owned-spaces|export|deletion)$)/,
+        /^gatehouse\.(event\.user\.|change\.(user|invite\.redeemed|instance\.settings-changed|registration)\.|call\.(federation|session-gateway)\.|upstream\.\w+\.(audience|owned-spaces|export|deletion)$)/,
       subscribe: /^(_INBOX\.identity\.|gatehouse\.call\.identity\.)/,
     },
-    invite: { publish: /^gatehouse\.(event|change)\.invite\./, subscribe: /^_INBOX\.invite\./ },
+    invite: { publish: /^gatehouse\.change\.invite\./, subscribe: /^_INBOX\.invite\./ },
     'session-gateway': {
       publish:
         /^gatehouse\.(broadcast\.|broadcast-to\.|upstream\.\w+\.(message|ready|audience|members)$|call\.identity\.read-token-claims\.v1$)/,
@@ -213,7 +213,7 @@ describe('the environment of one service, in the hands of somebody else', functi
     },
     'federation-fanout': {
       publish:
-        /^gatehouse\.((event|change)\.instance\.peer-changed\.|call\.identity\.|broadcast\.event\.user\.remote-presence-reported\.v1$)/,
+        /^gatehouse\.(change\.instance\.peer-changed\.|call\.identity\.|broadcast\.event\.user\.remote-presence-reported\.v1$)/,
       subscribe: /^(_INBOX\.federation-fanout\.|gatehouse\.call\.federation\.)/,
     },
     openid: { publish: /^$/, subscribe: /^_INBOX\.openid\./ },

@@ -41,7 +41,7 @@ describe('upstreams with the users of NATS that make-secrets.sh makes', () => {
     scope.defer(() => connection.close())
     return await connection.jetstreamManager({ checkAPI: false })
   }
-  const makeStreamOfBefore = async () =>
+  const makeUnlimitedStream = async () =>
     (await openManager()).streams.add({ name: 'gatehouse-events', subjects: ['gatehouse.event.>'] })
   const limitOf = async (stream: string) => (await (await openManager()).streams.info(stream)).config.max_bytes
 
@@ -53,7 +53,7 @@ describe('upstreams with the users of NATS that make-secrets.sh makes', () => {
       .replace(/store_dir: .*/, '')
     const nats = scope.use(await startNats({ config }))
     port = nats.port
-    await makeStreamOfBefore()
+    await makeUnlimitedStream()
     sessionGateway = await connectAs('session-gateway')
     const events = [...durableEvents, deletedPresence]
     const wanted = events.map((event) => ({ name: `upstream_chat_${event.name}`, event }))
@@ -64,7 +64,7 @@ describe('upstreams with the users of NATS that make-secrets.sh makes', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it('let identity, and nobody else, give the stream of 0.2.0 its limit', async () => {
+  it('let identity, and nobody else, give a stream without a limit its limit', async () => {
     const before = await limitOf('gatehouse-events')
     await connectAs('identity')
 

@@ -97,7 +97,7 @@ export const identityChanged = event('IdentityChanged', 'event.user.identity-cha
   change: z.enum(['linked', 'unlinked']),
 })
 
-/** `profile` is all that everybody sees, since earlier events may be gone. 0.2.0 does not say it. Contract: 3, PATCH. */
+/** `profile` is all that everybody sees, since earlier events may be gone. Contract: 3, PATCH. */
 export const profileChanged = defineEvent({
   name: 'ProfileChanged',
   subject: 'event.user.profile-changed.v1',
