@@ -191,7 +191,9 @@ describe('the environment of one service, in the hands of somebody else', functi
       signCaller(ofLeft, asAdmin(), options),
       signCaller(ofGateway, asAdmin(), options),
     ]
-    const statuses = await Promise.all(tokens.map(async (token) => (await send('identity', endpoints.listUsers, token)).status))
+    const statuses = await Promise.all(
+      tokens.map(async (token) => (await send('identity', endpoints.listUsers, token)).status),
+    )
 
     expect(statuses).to.deep.equal([403, 403, 200])
   })

@@ -193,12 +193,7 @@ export const accountDeclarations = {
   ),
   confirmSecondFactor: endpoint('Turn on two-factor authentication with a code', ok(users.recoveryCodesReply), {
     body: users.confirmSecondFactorBody,
-    refusals: [
-      'second_factor_local_only',
-      'second_factor_on',
-      'second_factor_not_waiting',
-      'second_factor_incorrect',
-    ],
+    refusals: ['second_factor_local_only', 'second_factor_on', 'second_factor_not_waiting', 'second_factor_incorrect'],
   }),
   renewRecoveryCodes: endpoint('New recovery codes in place of the old ones', ok(users.recoveryCodesReply), {
     body: users.ownSecondFactorBody,
