@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { secondFactorBlocked, secondFactorChanged } from '@gatehouse/contracts'
-import { createClient, read } from '@gatehouse/database'
+import { read } from '@gatehouse/database'
 import { AuditEntry, SecondFactor, type User } from '@gatehouse/domain'
 import { answered, countLockWaits, eventually } from '@gatehouse/test-kit'
 import { appOf, path, stepMs, turnOn, type Authenticator } from './authenticator.ts'
