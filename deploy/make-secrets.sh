@@ -63,17 +63,10 @@ public_key() {
 }
 is_key() { case $1 in MC4CAQAwBQYDK2VwBCIEI*) ;; *) return 1 ;; esac }
 
-# In 0.2.0 every service had internal_secret. Services believe it until the gateways are replaced: docs/operate/upgrade.md.
-if [ -e "$folder/internal_secret" ] && ! is_key "$(value internal_secret)"; then
-  former=$(value internal_secret; printf '\n'; cat "$folder/internal_secret_previous" 2>/dev/null || :)
-  rm -f "$folder/internal_secret_former" "$folder/internal_secret_previous"
-  keep internal_secret_former "$former"
-  keep internal_secret_previous "$former"
-  rm -f "$folder/internal_secret"
-fi
 keep internal_secret "$(private_key)"
+is_key "$(value internal_secret)" ||
+  refuse "$folder/internal_secret isn't a private key of Ed25519. Delete it, run this script again, and restart every process."
 keep internal_secret_previous ''
-keep internal_secret_former ''
 keep operator_secret "$(private_key)"
 # Made anew at each run, so that it has what a rotation put into internal_secret_previous.
 caller_keys="operator $(public_key "$(value operator_secret)")"

@@ -100,7 +100,7 @@ const runningInstance = z.object({
   uploadDir: z.string(),
   uploadStore: z.custom<UploadStoreConfig>((given) => typeof given === 'object' && given !== null),
   origin: z.string(),
-  secrets: z.object({ jwtSecret: z.string(), internalSecret: z.string(), encryptionSecret: z.string().optional() }),
+  secrets: z.object({ jwtSecret: z.string(), internalSecret: z.string(), encryptionSecret: z.string() }),
   /** Where the file of identity providers is, and which addresses they may have. */
   providers: z.object({ file: z.string(), reach: z.custom<FederationReach>() }).optional(),
   mail: z.custom<MailConfig>().optional(),

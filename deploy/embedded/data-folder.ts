@@ -24,7 +24,7 @@ const secrets = z.object({
 type Secrets = z.infer<typeof secrets>
 
 /** What a backup keeps of them: the password of the database stays with its folder. */
-type KeptSecrets = Pick<Secrets, 'jwtSecret' | 'internalSecret'> & { encryptionSecret?: string | undefined }
+type KeptSecrets = Pick<Secrets, 'jwtSecret' | 'internalSecret' | 'encryptionSecret'>
 
 /** Throws ConfigurationError. */
 export function loadOrCreateSecrets(dataFolder: string): Secrets {
@@ -32,7 +32,7 @@ export function loadOrCreateSecrets(dataFolder: string): Secrets {
   try {
     makeFolder(dataFolder)
     const stored = readIfExists(file)
-    if (stored !== undefined) return addMissing(file, JSON.parse(stored) as object)
+    if (stored !== undefined) return secrets.parse(JSON.parse(stored))
     // Of parallel processes the first creates the file.
     createFile(file, `${JSON.stringify(generateSecrets(), null, 2)}\n`)
     return secrets.parse(JSON.parse(readFileSync(file, 'utf8')))
@@ -42,22 +42,12 @@ export function loadOrCreateSecrets(dataFolder: string): Secrets {
   }
 }
 
-/** Folders of 0.2.0 have no encryptionSecret and no operatorSecret. */
-function addMissing(file: string, stored: object): Secrets {
-  const { encryptionSecret, operatorSecret } = generateSecrets()
-  const complete = secrets.parse({ encryptionSecret, operatorSecret, ...stored })
-  if (!('encryptionSecret' in stored && 'operatorSecret' in stored)) replaceFile(file, complete)
-  return complete
-}
-
 /** The password of the database and the operator's key stay. Needs the lock of the database. Throws ConfigurationError. */
 export function replaceSecrets(dataFolder: string, kept: KeptSecrets): void {
   const own = loadOrCreateSecrets(dataFolder)
-  const { jwtSecret, internalSecret, encryptionSecret = own.encryptionSecret } = kept
-  replaceFile(join(dataFolder, 'secrets.json'), { ...own, jwtSecret, internalSecret, encryptionSecret })
-}
-
-function replaceFile(file: string, content: Secrets): void {
+  const { jwtSecret, internalSecret, encryptionSecret } = kept
+  const file = join(dataFolder, 'secrets.json')
+  const content = { ...own, jwtSecret, internalSecret, encryptionSecret }
   writeFileSync(`${file}.new`, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 })
   renameSync(`${file}.new`, file)
 }

@@ -77,7 +77,7 @@ async function startServices(opening: AsyncDisposableStack, config: ServicesConf
   const internal = { ...config, host: '127.0.0.1', port: 0 }
   const identity = opening.use(await startIdentity(internal, resources))
   const invite = opening.use(await startInvite(internal, resources))
-  const federation = opening.use(await startFederationFanout({ ...internal, onlyReplica: true }, resources))
+  const federation = opening.use(await startFederationFanout(internal, resources))
   const openid = opening.use(await startOpenid(internal, resources))
   const sessions = opening.use(await startSessionGateway({ ...internal, onlyNode: true }, resources))
   const services = {

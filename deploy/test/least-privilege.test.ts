@@ -109,10 +109,9 @@ describe('an instance with the secrets and permissions of the container files', 
     expect(secret('jwt_secret')).to.equal(before)
   })
 
-  it('makes a key for each who signs, from a folder of 0.2.0 too, and public keys anew at each run', async () => {
+  it('makes a key for each who signs, and public keys anew at each run, and refuses an INTERNAL_SECRET that is no key', async () => {
     await using own = new AsyncDisposableStack()
     const { secret, folder, run } = makeSecrets(own)
-    const shared = 's'.repeat(48)
     const put = (name: string, text: string) => {
       rmSync(join(folder, name), { force: true })
       writeFileSync(join(folder, name), text)
@@ -122,21 +121,19 @@ describe('an instance with the secrets and permissions of the container files', 
       ...callerKeyLines('gateway', secrets),
     ]
     expect(secret('caller_keys').split('\n')).to.deep.equal(linesOf(secret('internal_secret')))
-    expect(secret('internal_secret_former')).to.equal('')
 
-    put('internal_secret', shared)
-    run()
     const next = secret('internal_secret')
-    expect([secret('internal_secret_former'), secret('internal_secret_previous')]).to.deep.equal([shared, shared])
     expect(next).to.match(/^MC4CAQAwBQYDK2VwBCIEI[A-Za-z0-9+/=]{43}$/)
-    expect(secret('caller_keys').split('\n'), 'the shared secret signs nothing').to.deep.equal(linesOf(next))
-
     const rotated = generateKeyPairSync('ed25519')
       .privateKey.export({ format: 'der', type: 'pkcs8' })
       .toString('base64')
     put('internal_secret_previous', `${rotated}\n`)
     run()
     expect(secret('internal_secret')).to.equal(next)
+    expect(secret('caller_keys').split('\n')).to.deep.equal(linesOf(next, rotated))
+
+    put('internal_secret', 's'.repeat(48))
+    expect(run).to.throw("isn't a private key of Ed25519")
     expect(secret('caller_keys').split('\n')).to.deep.equal(linesOf(next, rotated))
   })
 })

@@ -41,7 +41,7 @@ describe('upstreams with the users of NATS that make-secrets.sh makes', () => {
     scope.defer(() => connection.close())
     return await connection.jetstreamManager({ checkAPI: false })
   }
-  const makeStreamOfBefore = async () =>
+  const makeUnlimitedStream = async () =>
     (await openManager()).streams.add({ name: 'gatehouse-events', subjects: ['gatehouse.event.>'] })
   const limitOf = async (stream: string) => (await (await openManager()).streams.info(stream)).config.max_bytes
 
@@ -53,7 +53,7 @@ describe('upstreams with the users of NATS that make-secrets.sh makes', () => {
       .replace(/store_dir: .*/, '')
     const nats = scope.use(await startNats({ config }))
     port = nats.port
-    await makeStreamOfBefore()
+    await makeUnlimitedStream()
     sessionGateway = await connectAs('session-gateway')
     const events = [...durableEvents, deletedPresence]
     const wanted = events.map((event) => ({ name: `upstream_chat_${event.name}`, event }))
@@ -64,7 +64,7 @@ describe('upstreams with the users of NATS that make-secrets.sh makes', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it('let identity, and nobody else, give the stream of 0.2.0 its limit', async () => {
+  it('let identity, and nobody else, give a stream without a limit its limit', async () => {
     const before = await limitOf('gatehouse-events')
     await connectAs('identity')
 
@@ -136,7 +136,7 @@ describe('upstreams with the users of NATS that make-secrets.sh makes', () => {
     const published = [
       ...['gatehouse.upstream.chat.deletion', 'gatehouse.upstream.voice.deletion'],
       ...['gatehouse.upstream.chat.deliver', 'gatehouse.upstream.chat.message', 'gatehouse.upstream.voice.message'],
-      ...['gatehouse.change.user.created.v1.1', 'gatehouse.broadcast.event.user.presence-changed.v1'],
+      ...['gatehouse.change.user.created.v1.1', 'gatehouse.broadcast.event.user.presence-recorded.v1'],
       ...[`$JS.API.CONSUMER.MSG.NEXT.${ofChat}`, `$JS.API.CONSUMER.INFO.${ofChat}`, `$JS.ACK.${ofChat}.1.1.1.1.0`],
       ...[
         '$JS.API.CONSUMER.CREATE.gatehouse-events',

@@ -32,6 +32,13 @@ async function readBothSchemas(): Promise<{ before: Column[]; after: Column[] }>
   }
 }
 
+/** Old forms that the released processes do not need: they were sent beside the new ones, for the release before them. */
+const outlived = new Set([
+  'event.user.presence-changed.v1',
+  'call.identity.forget-replicated-instances.v1 request',
+  'call.identity.forget-replicated-instances.v1 reply',
+])
+
 describe(`the rules of a release, held against ${released.version}`, () => {
   it('runs the released processes on the new schema: migrations drop, rename and retype no column and require no new one', async () => {
     const { before, after } = await readBothSchemas()
@@ -59,6 +66,7 @@ describe(`the rules of a release, held against ${released.version}`, () => {
   it('keeps every released subject, with a schema that only gained optional fields', () => {
     const current = listSubjects()
     for (const [subject, schema] of Object.entries(released.subjects)) {
+      if (outlived.has(subject)) continue
       expect(Object.keys(current), 'a subject that changes lives beside its old form for one release').to.include(
         subject,
       )
@@ -66,16 +74,21 @@ describe(`the rules of a release, held against ${released.version}`, () => {
     }
   })
 
+  it('drops a released subject only where it is named here, and once', () => {
+    const gone = Object.keys(released.subjects).filter((subject) => !(subject in listSubjects()))
+    expect(gone).to.have.members([...outlived])
+  })
+
   it('names every event in docs/reference/events.md', () => {
     const text = readFileSync(join(projectRoot, 'docs/reference/events.md'), 'utf8')
     const events = Object.keys(listSubjects()).filter((subject) => subject.startsWith('event.'))
-    expect(events).to.include.members(Object.keys(released.subjects).filter((subject) => subject.startsWith('event.')))
     for (const event of events) expect(text).to.include(`\`${event}\``)
   })
 
   it('names the releases from which a rolling upgrade is possible, none of which needs a stop', () => {
     const { upgradable, stopAndStart } = readReleases()
-    expect(upgradable.map(({ version }) => version)).to.not.include.members(stopAndStart.map(({ version }) => version))
+    const stopped = new Set(stopAndStart.map(({ version }) => version))
+    expect(upgradable.filter(({ version }) => stopped.has(version))).to.deep.equal([])
   })
 })
 
@@ -83,8 +96,8 @@ describe('the list of releases', () => {
   const stopAndStart = [{ version: '0.1.0', commit: 'f21215f', because: 'its events have other subjects' }]
 
   it('gets a new release, from which alone a rolling upgrade is possible then', () => {
-    const before = { upgradable: [{ version: '0.2.0', commit: 'a'.repeat(40) }], stopAndStart }
-    const added = { version: '0.3.0', commit: 'b'.repeat(40) }
+    const before = { upgradable: [{ version: '0.8.0', commit: 'a'.repeat(40) }], stopAndStart }
+    const added = { version: '0.9.0', commit: 'b'.repeat(40) }
     expect(withRelease(before, added)).to.deep.equal({ upgradable: [added], stopAndStart })
   })
 

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { eventually, answered } from '@gatehouse/test-kit'
 import pg from 'pg'
@@ -66,13 +68,11 @@ export async function runUpgrade(options: UpgradeOptions): Promise<UpgradeRun> {
     await start({
       replicas: { ...twoOfEach, ...options.replicas },
       environment: {
-        ...(options.from && { INTERNAL_SECRET: next, JWT_SECRET: tokenSecret }),
         TRUST_PROXY: 'loopback',
         LOG_LEVEL: 'warn',
         HASHING_QUEUE: '100',
       },
-      environmentOf: (role, index) => (options.from ? secretsOf(role, replaced.has(`${role}-${index}`)) : {}),
-      rootOf: (role, index) => (replaced.has(`${role}-${index}`) ? projectRoot : (options.from ?? projectRoot)),
+      rootOf: (role, index) => (replaced.has(`${role}-${index}`) ? projectRoot : formerRootOf(role, options.from)),
     }),
   )
   const history = createHistory()
@@ -102,16 +102,9 @@ export async function runUpgrade(options: UpgradeOptions): Promise<UpgradeRun> {
   return { history, replacements, worstReturnMs: sockets.worstReturnMs(), seconds }
 }
 
-const former = 'the internal secret of the former release'
-const next = 'the internal secret that the upgrade brings'
-
-const tokenSecret = 'the secret of tokens, in each release'
-
-/** Processes of 0.2.0 share one secret, and its session gateways verify tokens. docs/operate/upgrade.md. */
-function secretsOf(role: Role, isReplaced: boolean): Record<string, string> {
-  if (!isReplaced && role === 'session-gateway') return { INTERNAL_SECRET: former, JWT_SECRET: tokenSecret }
-  if (!isReplaced || role !== 'gateway') return { INTERNAL_SECRET: former }
-  return { INTERNAL_SECRET: next, INTERNAL_SECRET_PREVIOUS: former }
+/** This tree for a service that the former release does not have. */
+function formerRootOf(role: Role, from = projectRoot): string {
+  return role === 'gateway' || existsSync(join(from, 'services', role)) ? from : projectRoot
 }
 
 /** The last ones of each kind, in the order of a release: services, then gateways. */

@@ -6,8 +6,7 @@ import { cannotRead, CommandFailure } from '../failure.ts'
 import { finishFile, removeUnfinishedBeside, requireFilePath, unfinishedName } from '../unfinished.ts'
 
 const secret = z.string().min(32)
-/** Those of 0.2.0 have no encryptionSecret. */
-const keptSecrets = z.object({ jwtSecret: secret, internalSecret: secret, encryptionSecret: secret.optional() })
+const keptSecrets = z.object({ jwtSecret: secret, internalSecret: secret, encryptionSecret: secret })
 export type KeptSecrets = z.infer<typeof keptSecrets>
 
 /** One guess costs 128 MiB and some hundred milliseconds. */

@@ -39,7 +39,7 @@ export function defineBackupCommands(define: Define, group: DefineGroup): void {
 
 async function showSecrets(invocation: Invocation, options: SecretOptions, file: string): Promise<Result> {
   const found = await readSecrets(resolve(file), await readPassphrase(invocation, options))
-  const { jwtSecret: JWT_SECRET, internalSecret: INTERNAL_SECRET, encryptionSecret: ENCRYPTION_SECRET = '' } = found
+  const { jwtSecret: JWT_SECRET, internalSecret: INTERNAL_SECRET, encryptionSecret: ENCRYPTION_SECRET } = found
   return { json: found, text: record({ JWT_SECRET, INTERNAL_SECRET, ENCRYPTION_SECRET }) }
 }
 
@@ -82,8 +82,7 @@ async function runRestore(invocation: Invocation, options: SecretOptions, file: 
     const remedy = 'set it to the value that `secrets show` prints, or omit --secrets'
     throw new CommandFailure('usage', `JWT_SECRET is not that of the backup: ${remedy}`)
   }
-  if (secrets?.encryptionSecret && !keepSecrets)
-    requireEncryptionSecret(instance.encryptionSecret, secrets.encryptionSecret)
+  if (secrets && !keepSecrets) requireEncryptionSecret(instance.encryptionSecret, secrets.encryptionSecret)
   const keeping = secrets && keepSecrets && { beforeCommit: () => keepSecrets(secrets) }
   const manifest = await restoreArchive({ ...instance, file: resolve(file), progress, ...keeping })
   const sessions = secrets || instance.secrets ? '' : '; keep the same JWT_SECRET, or everyone is logged out'

@@ -55,7 +55,7 @@ export function defineSecretCommands(define: Define): void {
   define('keys', keys, printKeys)
   define(
     'encrypt',
-    'Re-encrypt stored data with the current ENCRYPTION_SECRET. Run it after rotating the secret, and once after upgrading from 0.2.0',
+    'Re-encrypt stored data with the current ENCRYPTION_SECRET. Run it after rotating the secret',
     encryptEverything,
   )
   define('rotate-openid', 'Rotate the keys that sign for applications. Applications notice nothing', rotateOpenidKeys)

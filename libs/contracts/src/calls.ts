@@ -33,13 +33,6 @@ export const resolveReplicatedUser = defineCall({
   reply: z.object({ id: snowflake, created: z.boolean() }),
 })
 
-/** The federation-fanout of release 0.2.0 asks identity to drop origins from a user's lists. Unused since. */
-export const forgetReplicatedInstances = defineCall({
-  subject: 'call.identity.forget-replicated-instances.v1',
-  request: z.object({ userId: snowflake, origins: z.array(z.string()) }),
-  reply: z.object({}),
-})
-
 /** Asks identity to apply profiles that a peer reports of its own users to their replicas here. Contract: 7, relay. */
 export const applyRemoteProfiles = defineCall({
   subject: 'call.identity.apply-remote-profiles.v1',

@@ -97,7 +97,7 @@ export const identityChanged = event('IdentityChanged', 'event.user.identity-cha
   change: z.enum(['linked', 'unlinked']),
 })
 
-/** `profile` is all that everybody sees, since earlier events may be gone. 0.2.0 does not say it. Contract: 3, PATCH. */
+/** `profile` is all that everybody sees, since earlier events may be gone. Contract: 3, PATCH. */
 export const profileChanged = defineEvent({
   name: 'ProfileChanged',
   subject: 'event.user.profile-changed.v1',
@@ -112,13 +112,6 @@ export const profileChanged = defineEvent({
 
 /** Statuses were changed by the session gateway `by`. The others read which. Contract: 6, presence_update. */
 export const presenceRecorded = broadcast('PresenceRecorded', 'event.user.presence-recorded.v1', { by: z.string() })
-/** For session gateways of 0.2.0. They publish it without `isRecorded`. */
-export const presenceChanged = broadcast('PresenceChanged', 'event.user.presence-changed.v1', {
-  userId: snowflake,
-  status: userStatus,
-  version: z.number().int(),
-  isRecorded: z.literal(true).optional(),
-})
 
 /** Contract: 6. */
 export const remotePresenceReported = broadcast('RemotePresenceReported', 'event.user.remote-presence-reported.v1', {

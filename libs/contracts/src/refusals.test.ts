@@ -115,7 +115,6 @@ describe('The refusals', () => {
       'second_factor_off 409',
       'second_factor_not_waiting 409',
       'second_factor_local_only 403',
-      'second_factor_upgrading 503',
       'home_second_factor 401',
       'invalid_token 401',
       'invite_active 409',

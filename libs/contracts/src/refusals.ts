@@ -133,10 +133,6 @@ export const refusals = {
   second_factor_off: refusal(409, 'Two-factor authentication is off for this account'),
   second_factor_not_waiting: refusal(409, 'No two-factor setup is waiting to be confirmed: start again'),
   second_factor_local_only: refusal(403, 'Two-factor authentication is managed by your home instance: set it up there'),
-  second_factor_upgrading: refusal(
-    503,
-    'This instance is being upgraded: two-factor authentication can be turned on when the upgrade is complete',
-  ),
   home_second_factor: refusal(
     401,
     'Your home instance requires an authentication code: log in there and connect this instance from there, or use the password that this instance has for you',

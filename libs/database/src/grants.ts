@@ -92,6 +92,7 @@ export const grants: Readonly<Record<DatabaseService, Grants>> = {
     },
   },
   'session-gateway': {
+    // 0.3.0 numbers its changes.
     sequences: ['presence_versions'],
     tables: {
       users: 'select (all but password_hash), update (status)',

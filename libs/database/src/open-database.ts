@@ -5,6 +5,7 @@ import { DatabaseUnavailable, GuardedDriver, poolOptions } from './driver.ts'
 import { applyGrants } from './grants.ts'
 import { release020 } from './migrations/release-0.2.0.ts'
 import { release030 } from './migrations/release-0.3.0.ts'
+import { release040 } from './migrations/release-0.4.0.ts'
 import { defaultConnections } from './policy.ts'
 import { createRoles } from './roles.ts'
 import { findReleaseFault, markSchema, readSchema } from './schema-release.ts'
@@ -20,7 +21,7 @@ export type DatabaseOptions = {
   needsWrites?: boolean
 }
 
-const migrations = Object.entries({ ...release020, ...release030 }).map(([name, statements]) => ({
+const migrations = Object.entries({ ...release020, ...release030, ...release040 }).map(([name, statements]) => ({
   name,
   class: class extends Migration {
     override up(): void {

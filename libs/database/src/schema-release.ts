@@ -2,10 +2,10 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import { compareVersions, version } from '@gatehouse/runtime'
 
 /** What the release before this one left, as test/upgrade/released.json has it. */
-export const previousRelease = { version: '0.2.0', lastMigration: 'Migration20261122Traces' }
+export const previousRelease = { version: '0.3.0', lastMigration: 'Migration20261205UpstreamDeletions' }
 
 /** A migration that takes something away from an earlier release raises it. */
-const oldestProgram = '0.2.0'
+const oldestProgram = '0.3.0'
 
 export type Schema = {
   isMigrated: boolean

@@ -68,7 +68,7 @@ describe('migrations', () => {
       .execute('delete from mikro_orm_migrations where name = ?', [previousRelease.lastMigration])
 
     for (const attempt of await Promise.allSettled([migrateDatabase(database.orm), tryOpen(database)]))
-      expect(String((attempt as PromiseRejectedResult).reason)).to.match(/older than this program .*upgrade to 0\.2\.0/)
+      expect(String((attempt as PromiseRejectedResult).reason)).to.match(/older than this program .*upgrade to 0\.3\.0/)
   })
 
   it('that fail are named in one line, with the reason, and have changed nothing', async () => {

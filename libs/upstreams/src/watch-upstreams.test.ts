@@ -48,7 +48,7 @@ describe('The file of upstreams', () => {
       - { prefix: /api/auth, access: user, bodyBytes: 10485761 }
     messages: [chat., ping., Chat.]
     ready: [spaces, user, __proto__]
-    events: [UserCreated, PresenceChanged]
+    events: [UserCreated, PresenceRecorded]
     answers: [audience, members, everything]
   - name: voice
     origins: []

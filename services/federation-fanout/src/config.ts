@@ -6,8 +6,6 @@ export type FederationFanoutConfig = ServiceConfig &
   EncryptionConfig & {
     publicAddress: PublicAddress
     reach: FederationReach
-    /** No other process reads this database. */
-    onlyReplica?: boolean
   }
 
 /** Throws ConfigurationError with every fault. */

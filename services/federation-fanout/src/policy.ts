@@ -32,8 +32,6 @@ export const policy = {
   overdueOrdersCounted: 10_000,
 
   maintenanceMs: secondMs,
-  /** Until `gatehouse encrypt` has run. */
-  sealingMs: 10 * secondMs,
   /** The retry time for work whose process died. */
   leaseMs: minuteMs,
   duePerRun: 50,

@@ -3,7 +3,7 @@ import { checkHomeEpoch, deleteIdentitiesAtPeers, lookUpByHomeId } from '@gateho
 import { peerChanged, verifyAttachProof } from '@gatehouse/contracts'
 import { createOutbound } from '@gatehouse/outbound'
 import { startOutboxRelay } from '@gatehouse/outbox'
-import { createBackgroundTasks, startPeriodicTask, type Timer } from '@gatehouse/runtime'
+import { createBackgroundTasks, type Timer } from '@gatehouse/runtime'
 import { startHttpService, type RunningService } from '@gatehouse/service-kit'
 import type { FederationFanoutConfig } from './config.ts'
 import type { Deps, FederationResources } from './deps.ts'
@@ -11,7 +11,6 @@ import { startMaintenance } from './maintenance/run-due.ts'
 import { askByHomeId, askProof, checkHome } from './operations/ask-home.ts'
 import { deleteAtPeers } from './operations/delete-at-peers.ts'
 import { startSealing } from './peers/seal-secrets.ts'
-import { policy } from './policy.ts'
 import { consumeProfileChanges } from './relay/deliver-profiles.ts'
 import { createSigningNetworks } from './requests/signing-networks.ts'
 import { peerRoutes } from './routes/peers.ts'
@@ -31,9 +30,7 @@ export async function startFederationFanout(
   const encryptionSecrets = [config.encryptionSecret, config.previousEncryptionSecrets] as const
   const encryptionKey = createEncryptionKey(...encryptionSecrets)
   const receiptKeys = createReceiptKeys(...encryptionSecrets)
-  const { refresh } = await startSealing({ ...resources, encryptionKey }, { isOnlyReplica: !!config.onlyReplica })
-  const sealing = { name: 'encryption of secrets', everyMs: policy.sealingMs, log: resources.log }
-  opening.use(startPeriodicTask({ ...sealing, ...(timer && { timer }) }, refresh))
+  await startSealing({ ...resources, encryptionKey })
   const outbound = overrides.outbound ?? opening.use(createOutbound(config.reach))
   const relay = opening.use(startOutboxRelay({ ...resources, events: [peerChanged] }))
   const maintenance = opening.use(startMaintenance(() => deps, resources, timer))

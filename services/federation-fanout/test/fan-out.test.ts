@@ -238,16 +238,6 @@ describe('federation-identity/delete: deletes an identity on other instances and
     expect(result).to.have.nested.property('ownedSpaces[0]').that.deep.equals(ownedSpaces[0])
   })
 
-  it('asks the clients of a gateway of release 0.2.0 to repeat it, and changes nothing', async () => {
-    const body = { origins: peers.map(({ origin }) => origin), mode: 'soft' }
-    const call = instance.call('POST', '/api/users/@me/federation-identity/delete', { as: { id: rosa }, body })
-
-    const { status, headers } = await call
-
-    expect([status, headers.get('retry-after')]).to.deep.equal([503, '5'])
-    expect(asked).to.deep.equal([])
-  })
-
   it('is counted by result', async () => {
     const { text } = await instance.deps.metrics.render()
 

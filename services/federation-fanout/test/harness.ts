@@ -86,7 +86,7 @@ export async function startTestInstance(name: string, options: Options = {}): Pr
     return await send(`${service.url}${path}`, { method, headers, body: given.body })
   }
   // Tests read and write secrets as the service does.
-  await startSealing({ orm, encryptionKey: service.deps.encryptionKey }, { isOnlyReplica: true })
+  await startSealing({ orm, encryptionKey: service.deps.encryptionKey })
   const open = opening.move()
   return {
     origin,

@@ -1,4 +1,4 @@
-import { forgetReplicatedInstances, profileChanged } from '@gatehouse/contracts'
+import { profileChanged, resolveReplicatedUser } from '@gatehouse/contracts'
 import { prepareDatabase } from '@gatehouse/database'
 import type { User } from '@gatehouse/domain'
 import { toErrorResponse } from '@gatehouse/runtime'
@@ -40,8 +40,8 @@ describe('while the address of PostgreSQL leads to a standby', function () {
   it('changes are 503 with Retry-After, reads go on, and identity is ready', async () => {
     const writes = await Promise.all(users.map(write))
     const reads = await Promise.all(users.map(read))
-    const call = { userId: users[0]!.id, origins: ['https://b.example'] }
-    const asking = identity.deps.bus.request(forgetReplicatedInstances, call, { timeoutMs: 20_000 })
+    const stub = { homeUserId: '1', homeInstance: 'b.example' }
+    const asking = identity.deps.bus.request(resolveReplicatedUser, stub, { timeoutMs: 20_000 })
     const overTheBus = await asking.catch(toErrorResponse)
     const { status, dependencies } = await readiness()
     const metrics = await (await fetch(`${identity.url}/metrics`)).text()

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
-import { forgetReplicatedInstances, profileChanged } from '@gatehouse/contracts'
+import { profileChanged } from '@gatehouse/contracts'
 import type { User } from '@gatehouse/domain'
+import { forgetInstances } from '../src/operations/federation/delete-remote-identities.ts'
 import { buildUser, collectEvents } from './builders.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 
@@ -78,7 +79,7 @@ describe('The federation registry', () => {
     await put({ registry, updatedAt })
 
     const origins = ['https://a.example']
-    await identity.deps.bus.request(forgetReplicatedInstances, { userId: user.id, origins }, { timeoutMs: 5_000 })
+    await forgetInstances(identity.deps, { userId: user.id, origins })
 
     const { registry: kept, updatedAt: later } = await get()
     expect((kept as { origin: string }[]).map(({ origin }) => origin)).to.deep.equal(['https://b.example'])

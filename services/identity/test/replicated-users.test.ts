@@ -1,7 +1,6 @@
 import { expect } from 'chai'
 import {
   deleteFederatedIdentity,
-  forgetReplicatedInstances,
   profileChanged,
   publicProfile,
   resolveReplicatedUser,
@@ -10,6 +9,7 @@ import {
   type DeletionMode,
 } from '@gatehouse/contracts'
 import { accountStateOf, sanitizeUser, stubPasswordHash } from '@gatehouse/domain'
+import { forgetInstances } from '../src/operations/federation/delete-remote-identities.ts'
 import { policy } from '../src/policy.ts'
 import { buildUser, collectEvents, readUser } from './builders.ts'
 import { buildChannel, buildMessage, buildSpace, column } from './chat.ts'
@@ -211,10 +211,7 @@ describe('the calls of federation-fanout', () => {
     const origins = ['https://A.example/', 'https://never.example', 'nonsense']
     await using events = await collectEvents(identity, [profileChanged])
 
-    for (let repeats = 0; repeats < 2; repeats += 1) {
-      await identity.deps.bus.request(forgetReplicatedInstances, { userId: user.id, origins }, { timeoutMs })
-    }
-    await identity.deps.bus.request(forgetReplicatedInstances, { userId: '1', origins }, { timeoutMs })
+    for (const userId of [user.id, user.id, '1']) await forgetInstances(identity.deps, { userId, origins })
 
     const stored = await readUser(identity, user.id)
     expect(stored.replicatedInstances).to.deep.equal([instances[1]])

@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { secondFactorBlocked, secondFactorChanged } from '@gatehouse/contracts'
-import { createClient, read } from '@gatehouse/database'
+import { read } from '@gatehouse/database'
 import { AuditEntry, SecondFactor, type User } from '@gatehouse/domain'
 import { answered, countLockWaits, eventually } from '@gatehouse/test-kit'
 import { appOf, path, stepMs, turnOn, type Authenticator } from './authenticator.ts'
@@ -112,25 +112,6 @@ describe('The second factor', () => {
       const late = appOf(identity, (await answered(begin())).body['secret'])
       identity.clock.advance(10 * minute)
       expect(refused(await confirm(late(0)))).to.deep.equal([409, 'second_factor_not_waiting'])
-    })
-
-    it('waits for the end of an upgrade: release 0.2.0 would not ask for it', async () => {
-      const older = await createClient(identity.databaseUrl, 'gatehouse-identity')
-      await older.connect()
-      try {
-        const answer = await begin()
-        expect(refused(answer)).to.deep.equal([503, 'second_factor_upgrading'])
-        expect(answer.headers.get('retry-after')).to.equal('60')
-        expect(await readFactor()).to.equal(null)
-      } finally {
-        await older.end()
-      }
-      const { body } = await answered(begin())
-      const another = await createClient(identity.databaseUrl, 'gatehouse-identity')
-      await another.connect()
-      expect(refused(await confirm(appOf(identity, body['secret'])(0)))[0]).to.equal(503)
-      await another.end()
-      await answered(confirm(appOf(identity, body['secret'])(0)))
     })
   })
 

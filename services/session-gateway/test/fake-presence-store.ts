@@ -153,9 +153,8 @@ export class FakePresenceStore implements PresenceStore {
       const isOnline = [...this.rows.values()].some((users) => users.has(userId))
       const change = { userId, status: isOnline ? ('online' as const) : ('offline' as const) }
       if (change.status === this.statusOf(userId)) return []
-      const versioned = { ...change, version: this.changes.length + 1 }
-      this.changes.push({ ...versioned, nodeId })
-      return versioned
+      this.changes.push({ ...change, nodeId })
+      return change
     })
   }
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { presenceChanged, presenceRecorded } from '@gatehouse/contracts'
+import { presenceRecorded } from '@gatehouse/contracts'
 import { eventually } from '@gatehouse/test-kit'
 import { connect, signIn, type Client } from './client.ts'
 import { befriend, buildUser, openCluster, statusOf, type BuiltUser, type Cluster, type Node } from './harness.ts'
@@ -53,33 +53,16 @@ describe('presence on several session gateways', () => {
     const friendIds = await befriendOnlineUsers(cluster, user, { size: 3_000, nodeId: otherNodeId })
     const bus = await cluster.openBus()
     const told: string[] = []
-    await using _receiving = await bus.subscribe([presenceRecorded, presenceChanged], async ({ name }) => {
+    await using _receiving = await bus.subscribe(presenceRecorded, async ({ name }) => {
       told.push(name)
     })
 
     const client = await signIn(first.url, user.token)
     await client.close()
-    await eventually('both changes to be broadcast', () => told.length === 4)
+    await eventually('both changes to be broadcast', () => told.length === 2)
 
     expect(Object.keys(client.ready.presences as object)).to.have.members([user.id, ...friendIds])
-    // The second one of each change is for 0.2.0.
-    expect(told).to.deep.equal(['PresenceRecorded', 'PresenceChanged', 'PresenceRecorded', 'PresenceChanged'])
-  })
-
-  it('takes over what a session gateway of 0.2.0 broadcasts, which records no change', async () => {
-    const [user, friend] = await buildFriends(cluster)
-    const bus = await cluster.openBus()
-    const watcher = await signIn(second.url, friend.token)
-    await cluster.sql(`update users set status = 'online' where id = ?`, [user.id])
-
-    const change = { userId: user.id, status: 'online', version: Number.MAX_SAFE_INTEGER } as const
-    void bus.publish(presenceChanged, { ...change, isRecorded: true })
-    void bus.publish(presenceChanged, change)
-
-    expect(await watcher.take('presence_update')).to.include({ userId: user.id, status: 'online' })
-    await watcher.synchronize()
-    expect(watcher.messages).to.deep.equal([])
-    terminate(watcher)
+    expect(told).to.deep.equal(['PresenceRecorded', 'PresenceRecorded'])
   })
 
   it('says nothing of a second connection, nor of one that comes back within the grace period elsewhere', async () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { presenceChanged, remotePresenceReported } from '@gatehouse/contracts'
+import { presenceRecorded, remotePresenceReported } from '@gatehouse/contracts'
 import { createServiceClient, eventually } from '@gatehouse/test-kit'
 import { movableClock, type MovableClock } from '@gatehouse/test-kit/time'
 import { signIn, type Client, type Message } from './client.ts'
@@ -143,13 +143,12 @@ describe('presence that peers report', () => {
   })
 
   /** The node that publishes it has taken it by then. */
-  async function awaitOffline({ id }: BuiltUser): Promise<{ published: Promise<void> }> {
+  async function awaitOffline(user: BuiltUser): Promise<{ published: Promise<void> }> {
     const bus = await cluster.openBus()
     const { promise, resolve } = Promise.withResolvers<void>()
-    await bus.subscribe(
-      presenceChanged,
-      async ({ payload }) => void (payload.userId === id && payload.status === 'offline' && resolve()),
-    )
+    await bus.subscribe(presenceRecorded, async () => {
+      if ((await statusOf(cluster, user)) === 'offline') resolve()
+    })
     return { published: promise }
   }
 })

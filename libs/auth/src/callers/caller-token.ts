@@ -1,4 +1,4 @@
-import { verify, createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
+import { verify } from 'node:crypto'
 import { upstreamLimits } from '@gatehouse/contracts'
 import { entryLimit } from '@gatehouse/runtime'
 import { LRUCache } from 'lru-cache'
@@ -52,8 +52,8 @@ function signClaims({ signing }: SigningKeys, claims: object, { issuer, audience
 
 const headerOf = (kid: string): string => encode({ alg: 'EdDSA', typ: 'JWT', kid })
 
-/** The lines of CALLER_KEYS, and the secrets of gateways of 0.2.0. */
-export type CallerKeys = { readonly lines: readonly string[]; readonly formerSecrets?: readonly string[] }
+/** The lines of CALLER_KEYS. */
+export type CallerKeys = { readonly lines: readonly string[] }
 export type CallerVerifier = (token: string, now: number) => Caller | undefined
 type SignedCaller = { caller: Caller; expiresAt: number }
 
@@ -61,13 +61,12 @@ type SignedCaller = { caller: Caller; expiresAt: number }
  * Undefined unless it was signed for this audience less than 30 s ago, give or take `clockSkewMs`. The signature of a
  * repeated token is verified once, its expiry each time. The callers are frozen. Throws for a line that is no key.
  */
-export function createCallerVerifier({ lines, formerSecrets = [] }: CallerKeys, audience: string): CallerVerifier {
+export function createCallerVerifier({ lines }: CallerKeys, audience: string): CallerVerifier {
   const verified = new LRUCache<string, SignedCaller>(entryLimit(cachedCallerTokens))
   const readSigned = createReader(lines, audience)
-  const readFormer = createFormerReader(formerSecrets)
   return (token, now) => {
     const known = verified.get(token)
-    const signed = known ?? readSigned(token) ?? readFormer(token)
+    const signed = known ?? readSigned(token)
     if (!signed || signed.expiresAt + clockSkewMs <= now) return undefined
     if (!known) verified.set(token, signed)
     return signed.caller
@@ -116,28 +115,4 @@ function callerOf(isOperator: boolean, claims: z.output<typeof claimsSchema>): C
   if (claims.sub === undefined) return { address, account: null, ...(isOperator && { operator: true as const }) }
   const account = accountSchema.safeParse(claims)
   return account.success && !isOperator ? { address, account: account.data } : undefined
-}
-
-const ofAccount = { userId: z.string(), username: z.string(), isAdmin: z.boolean(), tokenIssuedAt: z.number().int() }
-const formerClaims = z.object({
-  address: z.string(),
-  account: z.object(ofAccount).nullable(),
-  operator: z.never().optional(),
-  expiresAt: z.number(),
-})
-
-/** Reads what gateways of 0.2.0 sign, until they are replaced. Never the operator. docs/operate/upgrade.md. */
-function createFormerReader(secrets: readonly string[]): (token: string) => SignedCaller | undefined {
-  const keys = secrets.map((secret) => createSecretKey(Buffer.from(secret, 'utf8')))
-  return (token) => {
-    const [claims = '', mac = '', ...rest] = token.split('.', 3)
-    if (keys.length === 0 || rest.length > 0 || token.length > maxCallerTokenLength) return undefined
-    const given = Buffer.from(mac, 'base64url')
-    const expected = keys.map((key) => createHmac('sha256', key).update(claims).digest())
-    if (!expected.some((one) => one.length === given.length && timingSafeEqual(one, given))) return undefined
-    const parsed = formerClaims.safeParse(JSON.parse(Buffer.from(claims, 'base64url').toString()))
-    if (!parsed.success) return undefined
-    const { address, account, expiresAt } = parsed.data
-    return { caller: Object.freeze({ address, account: Object.freeze(account) }), expiresAt }
-  }
 }

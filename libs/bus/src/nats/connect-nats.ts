@@ -55,11 +55,13 @@ function natsBus(connection: Connection, streams: Streams, prefix: string): Bus 
     for (const { event, handle } of messageHandlers(events, handler)) {
       const { subject } = event
       const receive = (message: Msg) => broadcasts.add(subject, readEventMessage(message, 1), handle)
-      if (!event.kept) opening.push(connection.listen(broadcastSubject(subject, as), receive))
-      for (const place of event.kept ? streams.placesOf(event) : []) {
-        if (group === undefined) inOrder.get(place.stream)?.set(place.filter, handle)
-        else opening.push(consumeDurably(place, { subject, group }, handle))
+      if (!event.kept) {
+        opening.push(connection.listen(broadcastSubject(subject, as), receive))
+        continue
       }
+      const place = streams.placeOf(event)
+      if (group === undefined) inOrder.get(place.stream)?.set(place.filter, handle)
+      else opening.push(consumeDurably(place, { subject, group }, handle))
     }
     for (const [stream, handlers] of inOrder) if (handlers.size > 0) opening.push(consumeInOrder(stream, handlers))
     const opened = await Promise.all(opening)

@@ -27,13 +27,10 @@ export async function openStreams(connection: Connection, options: StreamOptions
     /** The subject of one event. `key` is its id or what it is the last of. */
     subjectOf: (event: EventDefinition, key: string): string =>
       event.kept === 'changes' ? subjectInChanges(event, key) : `${prefix}.${event.subject}`,
-    /** Where it is published, then where the release before this one does. */
-    placesOf(event: EventDefinition): [Place, ...Place[]] {
-      const inEvents = { stream: events, filter: `${prefix}.${event.subject}` }
-      return event.kept === 'changes'
-        ? [{ stream: changes, filter: subjectInChanges(event, '*') }, inEvents]
-        : [inEvents]
-    },
+    placeOf: (event: EventDefinition): Place =>
+      event.kept === 'changes'
+        ? { stream: changes, filter: subjectInChanges(event, '*') }
+        : { stream: events, filter: `${prefix}.${event.subject}` },
   }
 }
 
@@ -108,7 +105,7 @@ function completeStream(connection: Connection, name: string, { max_bytes }: Lim
     } catch (error) {
       // A cluster that starts does not know all of its nodes.
       if (error instanceof BusUnavailable || hasCode(error, ...tooFewNodes)) return false
-      // Not under the nats.conf of 0.2.0.
+      // Not under the nats.conf of 0.3.0, for `changes`.
       mayUpdate = false
     }
     return true

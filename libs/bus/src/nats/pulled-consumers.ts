@@ -18,7 +18,7 @@ export async function keepConsumers(streams: Streams, consumers: PulledConsumers
   for (const stream of streams.all) {
     const filterOf = new Map<string, string>()
     for (const { name, event } of consumers.wanted) {
-      const [place] = streams.placesOf(event)
+      const place = streams.placeOf(event)
       if (place.stream === stream) filterOf.set(name, place.filter)
     }
     opening.use(await keepConsumersOf(stream, filterOf, consumers))

@@ -188,15 +188,12 @@ export const accountDeclarations = {
     ok(users.secondFactorReply),
     {
       body: users.ownPasswordBody,
-      refusals: ['second_factor_local_only', ...ofOwnPassword, 'second_factor_on', 'second_factor_upgrading'],
+      refusals: ['second_factor_local_only', ...ofOwnPassword, 'second_factor_on'],
     },
   ),
   confirmSecondFactor: endpoint('Turn on two-factor authentication with a code', ok(users.recoveryCodesReply), {
     body: users.confirmSecondFactorBody,
-    refusals: [
-      ...['second_factor_local_only', 'second_factor_on', 'second_factor_not_waiting'],
-      ...['second_factor_incorrect', 'second_factor_upgrading'],
-    ] as const,
+    refusals: ['second_factor_local_only', 'second_factor_on', 'second_factor_not_waiting', 'second_factor_incorrect'],
   }),
   renewRecoveryCodes: endpoint('New recovery codes in place of the old ones', ok(users.recoveryCodesReply), {
     body: users.ownSecondFactorBody,

@@ -10,11 +10,8 @@ import type { Given } from './table.ts'
 export type ListenConfig = { host: string; port: number; drainMs?: number }
 export type ServiceConfig = ListenConfig & { callerKeys: CallerKeys }
 
-export function serviceConfig(
-  given: Pick<Given<'invite'>, 'HOST' | 'CALLER_KEYS' | 'INTERNAL_SECRET' | 'INTERNAL_SECRET_PREVIOUS'>,
-) {
-  const formerSecrets = [...given.INTERNAL_SECRET, ...given.INTERNAL_SECRET_PREVIOUS]
-  return { host: given.HOST, callerKeys: { lines: given.CALLER_KEYS, formerSecrets } }
+export function serviceConfig(given: Pick<Given<'invite'>, 'HOST' | 'CALLER_KEYS'>) {
+  return { host: given.HOST, callerKeys: { lines: given.CALLER_KEYS } }
 }
 
 /** The previous secrets only verify bearer tokens. Contract: 8, JWT_SECRET_PREVIOUS. */

@@ -311,15 +311,7 @@ type NameOf<R extends Reader> = { [N in keyof Table]: R extends Table[N]['reader
 type Embedded<N extends keyof Table> = Table[N] extends { embedded: infer Kind } ? Kind : Table[N]['kind']
 type KindOf<N extends keyof Table, R extends Reader> = R extends 'embedded' ? Embedded<N> : Table[N]['kind']
 
-/** Services of 0.2.0 hold them, and verify by them until its gateways are replaced. docs/operate/upgrade.md. */
-const formerSecrets = {
-  INTERNAL_SECRET: variables.previousSecrets(),
-  INTERNAL_SECRET_PREVIOUS: variables.previousSecrets(),
-}
-type FormerSecrets = z.output<z.ZodObject<typeof formerSecrets>>
-export type Given<R extends Reader> = { [N in NameOf<R>]: z.output<KindOf<N, R>> } & (R extends ServiceName
-  ? FormerSecrets
-  : unknown)
+export type Given<R extends Reader> = { [N in NameOf<R>]: z.output<KindOf<N, R>> }
 
 /** As `configure`. Throws ConfigurationError with every fault. */
 export function readSettings<R extends Reader, T>(
@@ -327,7 +319,7 @@ export function readSettings<R extends Reader, T>(
   environment: Environment,
   build: (given: Given<R>, part: Part<Given<R>>) => T,
 ): T {
-  const shape: Record<string, z.ZodType> = reader in served ? { ...formerSecrets } : {}
+  const shape: Record<string, z.ZodType> = {}
   for (const [name, setting] of Object.entries<Setting>(settings)) {
     if (!setting.readers.includes(reader)) continue
     shape[name] = (reader === 'embedded' ? setting.embedded : undefined) ?? setting.kind

@@ -101,13 +101,9 @@ type ServiceOptions = Omit<ListenOptions, 'lifecycle' | 'server'> & {
   optional?: Record<string, Check>
 }
 
-const formerSecretWarning =
-  'INTERNAL_SECRET is in the environment of this service, for gateways of 0.2.0: whoever reads it can sign callers. Remove it when they are replaced'
-
 export async function startHttpService(service: ServiceOptions, resources: Context & Partial<Resources>) {
   const lifecycle: Lifecycle = { draining: false }
   const { required, optional = {} } = resourceReadiness(resources)
-  if (service.callerKeys.formerSecrets?.length) resources.log.warn(formerSecretWarning)
   const app = createServiceApp({
     ...resources,
     service: service.name,

@@ -1,7 +1,6 @@
 import Router from '@koa/router'
 import { endpoints } from '@gatehouse/contracts'
 import type { Peer } from '@gatehouse/domain'
-import { refuse } from '@gatehouse/runtime'
 import { answer, requestIdOf, requireAdmin, requireUser, type AppState } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
 import { acceptPeering } from '../operations/accept-peering.ts'
@@ -33,10 +32,6 @@ export function peerRoutes(deps: Deps): Router<AppState> {
     if (settled) return settled
     await takeFromLimit(deps, ctx, { limit: policy.ensures, key: caller.userId })
     return await ensurePeering(deps, { remoteOrigin, caller, requestId: requestIdOf(ctx) })
-  })
-  // A gateway of release 0.2.0 asks here what identity does now. Its clients repeat the request.
-  router.post(endpoints.deleteFederationIdentity.path, () => {
-    throw refuse.unavailable({ headers: { 'Retry-After': '5' } })
   })
   addAdminRoutes(router, deps)
   return router

@@ -4,7 +4,6 @@ import type { Deps } from '../deps.ts'
 import { applyStates } from '../operations/federation/apply-account-states.ts'
 import { applyProfiles } from '../operations/federation/apply-remote-profiles.ts'
 import { deleteFederatedIdentity } from '../operations/federation/delete-federated-identity.ts'
-import { forgetInstances } from '../operations/federation/delete-remote-identities.ts'
 import { detachHome } from '../operations/federation/detach-home.ts'
 import { resolveReplicatedUser } from '../operations/federation/resolve-replicated-user.ts'
 
@@ -17,10 +16,6 @@ export async function respondToCalls(deps: Deps): Promise<AsyncDisposable> {
       outcome: await deleteFederatedIdentity(deps, { ...input, requestId }),
     })),
     bus.respond(calls.resolveReplicatedUser, (input) => resolveReplicatedUser(deps, input)),
-    bus.respond(calls.forgetReplicatedInstances, async (input, { requestId }) => {
-      await forgetInstances(deps, { ...input, requestId })
-      return {}
-    }),
     bus.respond(calls.applyRemoteProfiles, (input, { requestId }) => applyProfiles(deps, { ...input, requestId })),
     bus.respond(calls.applyAccountStates, (input, { requestId }) => applyStates(deps, { ...input, requestId })),
     bus.respond(calls.detachHome, (input, { requestId }) => detachHome(deps, { ...input, requestId })),

@@ -5,7 +5,7 @@ import { createHeartbeatHistory, deadMark, listOtherNodes, type SessionNode } fr
 import { policy } from '../policy.ts'
 import type { PresenceFeed } from './presence-feed.ts'
 import type { PresenceReconciler } from './presence-reconciler.ts'
-import { readChange, recordChanges, selectChanges, type ChangeRow } from './presence-store.ts'
+import { recordChanges, selectChanges, type PresenceChange } from './presence-store.ts'
 
 type MaintenanceDeps = Pick<OperationContext, 'orm' | 'log' | 'timer' | 'timings' | 'sessionMetrics'> & {
   node: SessionNode
@@ -91,7 +91,7 @@ async function evictUsers({ orm, node }: EvictionDeps) {
     )
     if (rows.length === 0) return { evicted: 0, changes: [] }
     // A statement after the lock sees what was committed before it.
-    const changed = await read<ChangeRow>(
+    const changes = await read<PresenceChange>(
       em,
       `with dead as (select id from session_nodes where seen_at = ${deadMark}), removed as (
          delete from presences where user_id = any(?::bigint[]) and node_id in (select id from dead) returning user_id
@@ -103,6 +103,6 @@ async function evictUsers({ orm, node }: EvictionDeps) {
        ${selectChanges}`,
       [bigintArray(rows.map((row) => row.id)), node.id],
     )
-    return { evicted: rows.length, changes: changed.map(readChange) }
+    return { evicted: rows.length, changes }
   })
 }

@@ -1,4 +1,4 @@
-import { presenceChanged, presenceRecorded, remotePresenceReported } from '@gatehouse/contracts'
+import { presenceRecorded, remotePresenceReported } from '@gatehouse/contracts'
 import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
 import { emptyAudience } from './audience.ts'
@@ -15,16 +15,14 @@ type FeedDeps = Pick<OperationContext, 'bus' | 'timer' | 'timings' | 'log' | 'cl
     upstreamAudience?: Pick<UpstreamAudience<VisibleChange>, 'tell' | 'forget'>
   }
 
-/** Read beside the changes: reported by a peer, or changed by a session gateway of 0.2.0. */
-type Asked = Map<string, 'reported' | 'changed'>
-
 export type PresenceFeed = Awaited<ReturnType<typeof openPresenceFeed>>
 
 /** Open it before the first handshake. Contract: 6, presence_update; docs/decisions/presence.md. */
 export async function openPresenceFeed(deps: FeedDeps) {
   const { bus, clock, log, node, presenceStore, remotePresences, sessions, timer, timings, upstreamAudience } = deps
   let since = (await presenceStore.readChanges({ since: firstSnapshot, userIds: [], limit: 0 })).snapshot
-  let asked: Asked = new Map()
+  /** Users whose presence a peer has reported: read beside the changes. */
+  let reported = new Set<string>()
   /** Deleted since the last read began, which may not show it. */
   const deleted = new Set<string>()
   let isAwake = false
@@ -47,14 +45,14 @@ export async function openPresenceFeed(deps: FeedDeps) {
     scheduled ??= timer.set(start, Math.max(0, nextAt - timer.now()))
   }
 
-  function ask(userIds: readonly string[], why: 'reported' | 'changed'): void {
-    for (const userId of userIds) asked.set(userId, why)
+  function addReported(userIds: readonly string[]): void {
+    for (const userId of userIds) reported.add(userId)
     if (userIds.length > 0) wake()
   }
 
   async function readAndDeliver(): Promise<void> {
-    const before = asked
-    asked = new Map()
+    const before = reported
+    reported = new Set()
     isAwake = false
     deleted.clear()
     let pauseMs: number = timings.presenceGatherMs
@@ -65,7 +63,7 @@ export async function openPresenceFeed(deps: FeedDeps) {
     } catch (err) {
       log.warn({ err }, 'presence changes not delivered yet')
       // A client sees a dropped report in its next `ready`.
-      asked = new Map([...before, ...asked].slice(-policy.remotePresences))
+      reported = new Set([...before, ...reported].slice(-policy.remotePresences))
       isAwake = true
       pauseMs = timings.databaseRetryMs
     }
@@ -75,11 +73,11 @@ export async function openPresenceFeed(deps: FeedDeps) {
   }
 
   /** What is committed after the first page is read again. Gives the time of the reads. */
-  async function deliver(of: Asked): Promise<number> {
+  async function deliver(of: ReadonlySet<string>): Promise<number> {
     let readMs = 0
     let after: ChangesCursor | undefined
     let snapshot: string | undefined
-    let userIds = [...of.keys()]
+    let userIds = [...of]
     do {
       const startedAt = timer.now()
       const page = await presenceStore.readChanges({ since, after, userIds, limit: policy.changesPerRead })
@@ -97,27 +95,26 @@ export async function openPresenceFeed(deps: FeedDeps) {
     return readMs
   }
 
-  function changeOf({ recordedBy, ...change }: CurrentPresence, of: Asked): VisibleChange[] {
+  function changeOf({ recordedBy, ...change }: CurrentPresence, of: ReadonlySet<string>): VisibleChange[] {
     const { userId, status } = change
     if (deleted.has(userId)) return []
-    const isReport = recordedBy === null && of.get(userId) === 'reported'
+    const isReport = recordedBy === null
     // A socket here counts more than a report.
     if (status === 'online') return isReport ? [] : [{ ...change, isToldByReady: recordedBy === node.id }]
     // The report tells it, a newer one with the next read.
-    if (asked.get(userId) === 'reported' || (!isReport && of.get(userId) === 'reported')) return []
+    if (reported.has(userId) || (!isReport && of.has(userId))) return []
     if (!remotePresences.isOnline(userId)) return [change]
     return isReport ? [{ ...change, status: 'online' }] : []
   }
 
-  function report(reported: RemotePresence): void {
-    if (remotePresences.report(reported, clock.now())) ask([reported.userId], 'reported')
+  function report(presence: RemotePresence): void {
+    if (remotePresences.report(presence, clock.now())) addReported([presence.userId])
   }
 
-  const events = [presenceRecorded, presenceChanged, remotePresenceReported] as const
+  const events = [presenceRecorded, remotePresenceReported] as const
   const subscription = await bus.subscribe(events, async ({ name, payload }) => {
     if (name === 'RemotePresenceReported') report(payload)
-    else if (name === 'PresenceRecorded' && payload.by !== node.id) wake()
-    else if (name === 'PresenceChanged' && !payload.isRecorded) ask([payload.userId], 'changed')
+    else if (payload.by !== node.id) wake()
   })
   return {
     wake,
@@ -126,13 +123,10 @@ export async function openPresenceFeed(deps: FeedDeps) {
     recorded(changes: readonly PresenceChange[]): void {
       if (changes.length === 0) return
       void bus.publish(presenceRecorded, { by: node.id })
-      for (const change of changes) {
-        deps.sessionMetrics.presenceChanges.inc({ status: change.status })
-        void bus.publish(presenceChanged, { ...change, isRecorded: true })
-      }
+      for (const { status } of changes) deps.sessionMetrics.presenceChanges.inc({ status })
       wake()
     },
-    expireReports: () => ask(remotePresences.expire(clock.now()), 'reported'),
+    expireReports: () => addReported(remotePresences.expire(clock.now())),
     /** The audience of a deleted account cannot be read. */
     sendDeletion(userId: string, audience: readonly string[]): void {
       remotePresences.forget(userId)

@@ -13,7 +13,7 @@ describe('the presence reconciler', () => {
     expect(handshakes.map(({ outcome }) => outcome)).to.deep.equal(['ready', 'ready', 'ready'])
     expect([node.isOnline('1'), node.isOnline('2')]).to.deep.equal([true, false])
     expect(node.seenElsewhere).to.deep.equal(['online'])
-    expect(node.hinted).to.deep.equal([{ userId: '1', status: 'online', version: 1 }])
+    expect(node.hinted).to.deep.equal([{ userId: '1', status: 'online' }])
   })
 
   /** Contract: 6, presence_update. */

@@ -7,8 +7,7 @@ import { findVisible, readAudience, type AudienceOf, type PresentUsers } from '.
 
 export type UserSnapshot = { user: PlainUser; state: AccountState; instanceName: string; instanceId: string }
 
-/** `version` rises, for session gateways of 0.2.0. */
-export type PresenceChange = { userId: string; status: 'online' | 'offline'; version: number }
+export type PresenceChange = { userId: string; status: 'online' | 'offline' }
 export type PresenceWrite = { online: readonly string[]; offline: readonly string[] }
 
 export type PresenceStore = ReturnType<typeof createPresenceStore>
@@ -89,17 +88,16 @@ function presenceTransaction(transaction: ShortTransaction, columns: EntityColum
       ...(online.length > 0 ? [{ ...addOnline, parameters: [bigintArray(online), nodeId, bigintArray(online)] }] : []),
       ...(offline.length > 0 ? [{ ...removeOffline, parameters: [bigintArray(offline), nodeId, nodeId] }] : []),
     ]
-    const written = transaction.commitWith<ChangeRow>(
+    const written = transaction.commitWith<PresenceChange>(
       `with ${writes.map(({ steps }) => steps).join(', ')},
        changes as (${writes.map(({ result }) => result).join(' union all ')}), recorded as (${recordChanges})
        ${selectChanges}`,
       [...writes.flatMap(({ parameters }) => parameters), nodeId],
     )
-    const rows = await written.catch((error: unknown) => {
+    return await written.catch((error: unknown) => {
       if (!violates(error, 'presences_node_id_fkey')) throw error
       throw new NodeNotRegistered('this session gateway was evicted', { cause: error })
     })
-    return rows.map(readChange)
   }
 
   return { lockUsers, findExisting, write }
@@ -130,15 +128,11 @@ const removeOffline = {
   result: `select id, 'offline' as status from hidden`,
 }
 
-export type ChangeRow = Omit<PresenceChange, 'version'> & { version: string }
-
 /** For a statement with `changes (id, status)`. The parameter is the writing node. */
 export const recordChanges = `insert into presence_changes (user_id, node_id) select id, ?::uuid from changes
   on conflict (user_id) do update set changed = excluded.changed, node_id = excluded.node_id`
 
-export const selectChanges = `select id::text as "userId", status, nextval('presence_versions')::text as version from changes`
-
-export const readChange = (row: ChangeRow): PresenceChange => ({ ...row, version: Number(row.version) })
+export const selectChanges = `select id::text as "userId", status from changes`
 
 export type ChangesCursor = { changed: string; userId: string }
 

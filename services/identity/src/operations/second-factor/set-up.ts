@@ -1,8 +1,6 @@
 import { secondFactorChanged } from '@gatehouse/contracts'
-import { read } from '@gatehouse/database'
 import { SecondFactor, type User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
-import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../../deps.ts'
 import { enqueueNotice } from '../../mail/outbox.ts'
 import { actorOf, changeSelf, recordAccountEvent, type OwnAct } from '../change-account.ts'
@@ -21,7 +19,6 @@ export async function readSecondFactor({ orm }: Pick<Deps, 'orm'>, userId: strin
 export async function beginSecondFactor(deps: FactorDeps & Pick<Deps, 'hasher' | 'config'>, given: Confirmed) {
   const secret = deps.random.bytes(secretBytes)
   const username = await changeConfirmed(deps, { ...given, judge: requireWithout }, async ({ id, username }, em) => {
-    await requireNewReplicas(em)
     await em.nativeDelete(SecondFactor, { userId: id })
     const createdAt = new Date(await deps.databaseTime(em))
     await em.insert(SecondFactor, { userId: id, secret: encryptSecret(deps, id, secret), createdAt })
@@ -35,7 +32,6 @@ export async function beginSecondFactor(deps: FactorDeps & Pick<Deps, 'hasher' |
 export async function confirmSecondFactor(deps: FactorDeps, { caller, code, requestId }: OwnAct & { code: string }) {
   const { codes, state } = await changeSelf(deps, caller, async (user, em) => {
     requireWithout(user)
-    await requireNewReplicas(em)
     const factor = await em.findOne(SecondFactor, { userId: user.id })
     const now = await deps.databaseTime(em)
     if (!factor?.waitsAt(now)) throw refuse.second_factor_not_waiting()
@@ -56,14 +52,4 @@ export async function confirmSecondFactor(deps: FactorDeps, { caller, code, requ
 function requireWithout(user: User): void {
   if (!user.isLocal()) throw refuse.second_factor_local_only()
   if (user.secondFactor) throw refuse.second_factor_on()
-}
-
-/** How release 0.2.0, which asks for no second factor, names its connections: at least two polls a second. */
-const olderIdentity = 'gatehouse-identity'
-
-/** Throws second_factor_upgrading. docs/decisions/two-factor.md. */
-async function requireNewReplicas(em: EntityManager): Promise<void> {
-  const sql = `select from pg_stat_activity where datname = current_database() and application_name = ? limit 1`
-  const older = await read(em, sql, [olderIdentity])
-  if (older.length > 0) throw refuse.second_factor_upgrading({ headers: { 'Retry-After': '60' } })
 }
