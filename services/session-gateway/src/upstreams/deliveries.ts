@@ -148,7 +148,7 @@ function createSpaceMembers({ orm, questions }: MembersDeps) {
       rows.push(...(await read<(typeof rows)[number]>(orm.em.fork(), sql, [ids])))
     }
     return rows.map(({ id, members }) => [id, members.split(',')] as const)
-  }, Number.MAX_SAFE_INTEGER)
+  })
 
   /** Undefined: its upstream does not answer. Rejects when the database cannot be read. docs/integrate/ask-and-answer.md, `members`. */
   return async (upstream: LiveUpstream, spaceId: string): Promise<Members | undefined> => {
