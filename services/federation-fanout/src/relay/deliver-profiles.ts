@@ -1,6 +1,6 @@
 import type { Received, Subscription } from '@gatehouse/bus'
 import { endpoints, relayReply, profileChanged } from '@gatehouse/contracts'
-import { bigintArray, changeRows, read } from '@gatehouse/database'
+import { bigintArray, changeRows, claimDue, read } from '@gatehouse/database'
 import { findNamedInstances, loadInstanceSettings, Peer, queueDeliveries } from '@gatehouse/domain'
 import type { Deps } from '../deps.ts'
 import { isSuccess, jsonOf, sendToPeer, tryExchange } from '../peers/exchange.ts'
@@ -47,15 +47,11 @@ async function deliverBatch(deps: Deps, peerId: string): Promise<boolean> {
 
 /** One replica holds each delivery until the lease ends. */
 async function claim({ orm, clock }: Deps, peerId: string): Promise<Delivery[]> {
-  const now = clock.now()
-  return await read<Delivery>(
-    orm.em.fork(),
-    `update federation_deliveries set next_attempt_at = ? where peer_id = ? and user_id in (
-       select user_id from federation_deliveries where peer_id = ? and next_attempt_at <= ?
-       order by next_attempt_at limit ? for update skip locked)
-     returning user_id::text as "userId", version::float8 as version, attempts`,
-    [new Date(now + policy.leaseMs), peerId, peerId, new Date(now), policy.usersPerDelivery],
-  )
+  const key = 'peer_id, user_id'
+  const queue = { table: 'federation_deliveries', key, where: 'peer_id = ?', parameters: [peerId] }
+  const size = { leaseMs: policy.leaseMs, most: policy.usersPerDelivery }
+  const returning = 'user_id::text as "userId", version::float8 as version, attempts'
+  return await claimDue<Delivery>(orm.em.fork(), queue, { ...size, now: clock.now(), returning })
 }
 
 type Outcome = { status: number; ended: Set<string> }
