@@ -2,10 +2,11 @@ import type { Received, Subscription } from '@gatehouse/bus'
 import { endpoints, relayReply, profileChanged } from '@gatehouse/contracts'
 import { bigintArray, changeRows, claimDue, read } from '@gatehouse/database'
 import { findNamedInstances, loadInstanceSettings, Peer, queueDeliveries } from '@gatehouse/domain'
+import { backoffMs } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
 import { isSuccess, jsonOf, sendToPeer, tryExchange } from '../peers/exchange.ts'
 import { withPeer } from '../peers/with-peer.ts'
-import { delayAfter, policy } from '../policy.ts'
+import { policy } from '../policy.ts'
 import { accountStateEvents, findNativeUser, listNativeUsers, profileEvent } from './native-profiles.ts'
 
 type Delivery = { userId: string; version: number; attempts: number }
@@ -85,7 +86,7 @@ async function finish(deps: Deps, peerId: string, { over, kept }: { over: Delive
     await changeRows(em, sql, [new Date(deps.clock.now()), peerId, users])
   }
   for (const { userId, version, attempts } of kept) {
-    const next = new Date(deps.clock.now() + delayAfter(policy.deliveryDelaysMs, attempts))
+    const next = new Date(deps.clock.now() + backoffMs(attempts, policy.deliveryDelaysMs))
     const sql = `update federation_deliveries set attempts = attempts + 1, next_attempt_at = ?
       where peer_id = ? and user_id = ? and version = ?`
     await changeRows(em, sql, [next, peerId, userId, version])
