@@ -10,6 +10,7 @@ export * from './periodic-task.ts'
 export * from './quota.ts'
 export * from './random.ts'
 export * from './refusal.ts'
+export * from './share-work.ts'
 export * from './slots.ts'
 export * from './tracing.ts'
 

@@ -1,6 +1,6 @@
 import { snowflake, upstreamDelivery, upstreamLimits, type UpstreamDelivery } from '@gatehouse/contracts'
 import { bigintArray, read } from '@gatehouse/database'
-import { coalesce } from '@gatehouse/runtime'
+import { coalesce, shareWork } from '@gatehouse/runtime'
 import { readJson, type OccasionalLog, type UpstreamQuestions } from '@gatehouse/service-kit'
 import { LRUCache } from 'lru-cache'
 import { sendOrKeep } from '../connection/send-text.ts'
@@ -123,20 +123,16 @@ type Members = readonly string[]
 
 /** Keeps nothing of the table. */
 function createSpaceMembers({ orm, questions }: MembersDeps) {
-  /** What upstreams answered, and what they are being asked. */
   const answers = new LRUCache<string, { ids: Members }>({
     ttl: policy.upstreamMembersMs,
     maxSize: policy.rememberedMembers,
     sizeCalculation: ({ ids }) => ids.length + 1,
   })
-  const asking = new Map<string, Promise<Members | undefined>>()
-
-  async function ask({ name }: LiveUpstream, spaceId: string, key: string): Promise<Members | undefined> {
+  const ask = shareWork(async (key, { name }: LiveUpstream, spaceId: string): Promise<Members | undefined> => {
     const ids = (await questions.ask(name, 'members', { space: spaceId }))?.members
-    asking.delete(key)
     if (ids) answers.set(key, { ids })
     return ids
-  }
+  })
 
   // One statement at a time uses at most one database connection.
   const readMembers = coalesce<Members>(async (spaceIds) => {
@@ -155,10 +151,6 @@ function createSpaceMembers({ orm, questions }: MembersDeps) {
     const own = snowflake.safeParse(spaceId).success ? ((await readMembers(spaceId)) ?? []) : []
     if (own.length > 0 || !upstream.definition.answers.includes('members')) return own
     const key = `${upstream.name} ${spaceId}`
-    const known = answers.get(key)
-    if (known) return known.ids
-    const answer = asking.get(key) ?? ask(upstream, spaceId, key)
-    asking.set(key, answer)
-    return await answer
+    return answers.get(key)?.ids ?? (await ask(key, upstream, spaceId))
   }
 }
