@@ -78,8 +78,8 @@ async function openDeps(opening: AsyncDisposableStack, started: Started, openSoc
   const gatewayMetrics = createGatewayMetrics(metrics, {
     openSockets,
     waitingRequests: () => {
-      const queues = allReplicas().flatMap((service) => Object.values(service.queues))
-      return queues.reduce((sum, queue) => sum + queue.waiting(), 0)
+      const lanes = allReplicas().flatMap(({ slots }) => Object.values(slots))
+      return lanes.reduce((sum, lane) => sum + lane.waiting(), 0)
     },
   })
   const load = createAccountStateLoader({ replicas, signers, log })

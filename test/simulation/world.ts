@@ -99,7 +99,7 @@ const noLog = { warn: () => undefined, info: () => undefined, debug: () => undef
 const stateOf = (version: number) => buildAccountState({ version, passwordChangedAt: version * 1_000_000 })
 const tokenOf = (version: number) => ({ iat: version * 1_000 })
 
-/** Lets everything run that waits for no message and for no timer: `batchReads` waits for one turn of the event loop. */
+/** Lets everything run that waits for no message and for no timer: a read of the cache waits for one turn of the event loop. */
 export async function settle(): Promise<void> {
   await new Promise(setImmediate)
   await new Promise(setImmediate)

@@ -23,12 +23,12 @@ type ProxyOptions = Proxied & { judgeAgain: () => Promise<SignedCaller>; openBod
  */
 export async function proxyRequest(deps: ProxyDeps, context: RequestContext, options: ProxyOptions): Promise<void> {
   const { target, openBody } = options
-  const queue = target.replicas.queues[target.lane]
+  const slots = target.replicas.slots[target.lane]
   const { network } = context
   let { caller } = options
   if (!target.anyQuery) checkQuery(context.search)
-  if (!queue.tryTake(network)) {
-    const { granted, cancel } = queue.wait(network)
+  if (!slots.tryTake(network)) {
+    const { granted, cancel } = slots.wait(network)
     context.upstream = { abort: cancel }
     if (!(await granted)) {
       deps.gatewayMetrics.upstreamFailed(target.service, 'busy')
@@ -37,7 +37,7 @@ export async function proxyRequest(deps: ProxyDeps, context: RequestContext, opt
     try {
       caller = await options.judgeAgain()
     } catch (error) {
-      queue.release(network)
+      slots.release(network)
       throw error
     }
   }
@@ -95,7 +95,7 @@ class ProxyRequest {
     if (this.#hasEnded) return
     this.#hasEnded = true
     this.#span?.end(this.#failure)
-    this.target.replicas.queues[this.target.lane].release(this.context.network)
+    this.target.replicas.slots[this.target.lane].release(this.context.network)
   }
 
   /** `wasSent`: the service may have seen the request. */

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { lookup, Resolver } from 'node:dns/promises'
 import { resolveAddresses } from '@gatehouse/outbound/reach'
-import { startPeriodicTask, withTimeout } from '@gatehouse/runtime'
+import { shareWork, startPeriodicTask, withTimeout } from '@gatehouse/runtime'
 import { ConfigurationError, type Log } from '@gatehouse/service-kit'
 import { policy } from '../policy.ts'
 
@@ -16,7 +16,6 @@ export function discoverOrigins(
 ) {
   const names = urls.filter(isResolvable)
   const originsOf = new Map(urls.map((url) => [url, names.includes(url) ? [] : [url]]))
-  const underWay = new Map<string, Promise<void>>()
   const unresolved = new Set<string>()
   let reported: string | undefined
   let isStopped = false
@@ -43,11 +42,11 @@ export function discoverOrigins(
     }
   }
 
+  const attempt = shareWork(resolveName)
+
   /** A late answer still counts. Never rejects. */
   async function resolveInTime(url: string): Promise<void> {
-    const attempt = underWay.get(url) ?? resolveName(url).finally(() => underWay.delete(url))
-    underWay.set(url, attempt)
-    await withTimeout(attempt, policy.discoveryLimitMs, () => new Error('late')).catch(() => undefined)
+    await withTimeout(attempt(url), policy.discoveryLimitMs, () => new Error('late')).catch(() => undefined)
   }
 
   report()

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { backoffMs, createFairQueue, createQuota, type Clock } from '@gatehouse/runtime'
+import { backoffMs, createSlots, type Clock } from '@gatehouse/runtime'
 import type { OpenConnection } from '@gatehouse/service-kit'
 import { Pool, type buildConnector } from 'undici'
 import { policy, type Capacity, type Timeouts } from '../policy.ts'
@@ -65,16 +65,20 @@ export function openReplicas(options: ReplicaOptions) {
     choose(lane, tried, true) ??
     listDeparted().find((replica) => !tried.includes(replica) && hasConnection(replica, lane))
 
-  function openQueue(lane: Lane) {
-    return createConnectionQueue({
-      // Without any replica requests are refused and do not wait.
-      capacity: () => (replicas.filter((one) => !isEjected(one)).length || replicas.length || 1) * connections[lane],
+  /** One client network holds at most half of the connections. The capacity is smaller while a replica is ejected. */
+  function openSlots(lane: Lane) {
+    // Without any replica requests are refused and do not wait.
+    const capacity = () =>
+      (replicas.filter((one) => !isEjected(one)).length || replicas.length || 1) * connections[lane]
+    return createSlots({
+      inAll: capacity,
+      perSource: () => Math.ceil(capacity() / 2),
       waitMs: timeouts.queueMs,
       maxWaiting: policy.waitingRequests,
-      maxWaitingPerNetwork: policy.waitingRequestsPerNetwork,
+      maxWaitingPerSource: policy.waitingRequestsPerNetwork,
     })
   }
-  const queues = { json: openQueue('json'), file: openQueue('file') }
+  const slots = { json: openSlots('json'), file: openSlots('file') }
 
   function openReplica(origin: string): Replica {
     const activeRequests = { json: 0, file: 0 }
@@ -111,13 +115,13 @@ export function openReplicas(options: ReplicaOptions) {
       reopen(replica)
       departed.set(replica, clock.now() + policy.departedMs)
     }
-    for (const queue of Object.values(queues)) queue.grant()
+    for (const lane of Object.values(slots)) lane.grant()
   }
   return {
     get size(): number {
       return replicas.length
     },
-    queues,
+    slots,
     /** Has the replicas that the URLs lead to, now and later. Resolves when the addresses are known, or late. */
     follow: async (urls: readonly string[]): Promise<void> => {
       const stopped = discovery?.[Symbol.asyncDispose]()
@@ -189,47 +193,5 @@ function connectInProcess(open: OpenConnection): buildConnector.connector {
     } catch (error) {
       setImmediate(() => callback(error as Error, null))
     }
-  }
-}
-
-/** `capacity` is smaller while a replica is ejected. */
-type QueueOptions = { capacity: () => number; waitMs: number; maxWaiting: number; maxWaitingPerNetwork: number }
-
-/** One client network holds at most half of the connections. Waiting networks take turns. */
-export function createConnectionQueue({ capacity, waitMs, maxWaiting, maxWaitingPerNetwork }: QueueOptions) {
-  const held = createQuota(() => Math.ceil(capacity() / 2), capacity)
-  const queue = createFairQueue<(granted: boolean) => void>({ capacity: maxWaiting, perSource: maxWaitingPerNetwork })
-
-  function grant(): void {
-    while (queue.size() > 0 && held.total() < capacity()) {
-      const settle = queue.take(held.take)
-      if (!settle) return
-      settle(true)
-    }
-  }
-  return {
-    tryTake: (network: string): boolean => held.take(network),
-    /** To be called when the capacity has grown. */
-    grant,
-    waiting: queue.size,
-    /** Resolves to false after the time limit, and when it is cancelled. */
-    wait: (network: string) => {
-      const { promise: granted, resolve } = Promise.withResolvers<boolean>()
-      const settle = (isGranted: boolean): void => {
-        clearTimeout(timer)
-        resolve(isGranted)
-      }
-      const cancel = (): void => {
-        queue.remove(network, settle)
-        settle(false)
-      }
-      const timer = setTimeout(cancel, waitMs)
-      if (!queue.push(network, settle)) settle(false)
-      return { granted, cancel }
-    },
-    release: (network: string): void => {
-      held.release(network)
-      grant()
-    },
   }
 }

@@ -26,7 +26,8 @@ type LoadStates = (userIds: readonly string[]) => Promise<LoadedStates>
 /** `load` takes at most 1,000 accounts and leaves unknown ones out. Without a cache each call is a load. Design: invariant 1. */
 export function createAccountStates({ cache, load }: { cache?: AccountStateCache; load: LoadStates }): AccountStates {
   const byId = (states: readonly AccountState[]) => states.map((state) => [state.userId, state] as const)
-  if (!cache) return { find: coalesce(async (userIds) => byId((await load(userIds)).states), maxLoadSize) }
+  const size = { most: maxLoadSize }
+  if (!cache) return { find: coalesce(async (userIds) => byId((await load(userIds)).states), size) }
   const loadOne = coalesce(async (userIds) => {
     const leases = await Promise.all(userIds.map((userId) => unlessUnavailable(cache.lease(userId))))
     const leaseOf = new Map(userIds.map((userId, index) => [userId, leases[index]]))
@@ -38,7 +39,7 @@ export function createAccountStates({ cache, load }: { cache?: AccountStateCache
     })
     await Promise.all(fills)
     return byId(states)
-  }, maxLoadSize)
+  }, size)
   return { find: async (userId) => (await unlessUnavailable(cache.find(userId))) ?? (await loadOne(userId)) }
 }
 

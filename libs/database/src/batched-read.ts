@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import { batchCalls, type BatchedCall } from '@gatehouse/runtime'
 import type { EntityName, EntityManager } from '@mikro-orm/postgresql'
 import { DatabaseError } from 'pg'
 import { assertNoTransaction, withConnection } from './driver.ts'
@@ -77,8 +78,6 @@ function prepare<Row>(name: string, compile: (em: EntityManager) => Compiled<Row
   }
 }
 
-type Batch<Row> = { values: Set<string>; openedAt: number; rows: Promise<Map<string, Row>> }
-
 /** A new connection may take seconds. A later batch may find a free one. */
 const defaultJoinMs = 20
 
@@ -88,36 +87,24 @@ export function batchBy<Row extends object>(
   read: PreparedRead<Row>,
   joinMs = defaultJoinMs,
 ): BatchedRead<Row> {
-  const open = new WeakMap<object, Batch<Row>>()
+  const callOf = new WeakMap<object, BatchedCall<Row>>()
 
-  function start(em: EntityManager, connection: object): Batch<Row> {
-    const values = new Set<string>()
-    const close = (): void => void (open.get(connection) === batch && open.delete(connection))
-    const readRows = async (): Promise<Map<string, Row>> => {
+  /** `em` is of no caller, who may begin a transaction with its own. */
+  function batchOn(em: EntityManager): BatchedCall<Row> {
+    return batchCalls(async (close) => {
       await setImmediate()
-      try {
-        const rows = await read(em, () => {
-          // No call joins once the statement is sent.
-          close()
-          return [[...values]]
-        })
-        return new Map(rows.map((row) => [String(row[key]), row]))
-      } finally {
-        close()
-      }
-    }
-    const batch: Batch<Row> = { values, openedAt: performance.now(), rows: readRows() }
-    open.set(connection, batch)
-    return batch
+      // No call joins once the statement is sent.
+      const rows = await read(em, () => [close()])
+      return new Map(rows.map((row) => [String(row[key]), row]))
+    }, joinMs)
   }
 
-  return async (em, given) => {
+  return (em, given) => {
     assertNoTransaction(em)
     const value = key === 'id' && given.startsWith('0') ? String(BigInt(given)) : given
     const connection = em.getConnection()
-    const known = open.get(connection)
-    const batch = known && performance.now() - known.openedAt < joinMs ? known : start(em, connection)
-    batch.values.add(value)
-    return (await batch.rows).get(value)
+    const call = callOf.get(connection) ?? batchOn(em.fork())
+    callOf.set(connection, call)
+    return call(value)
   }
 }

@@ -1,4 +1,5 @@
 export { batchedRead, batchedStatement } from './batched-read.ts'
+export * from './due-work.ts'
 export { DatabaseUnavailable } from './driver.ts'
 export { grants } from './grants.ts'
 export * from './instance.ts'

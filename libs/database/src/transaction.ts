@@ -1,3 +1,4 @@
+import { createSlots, type Slots } from '@gatehouse/runtime'
 import type { EntityManager, MikroORM } from '@mikro-orm/postgresql'
 import type { QueryResult } from 'pg'
 import { DatabaseUnavailable, withConnection, withStatementLimit } from './driver.ts'
@@ -13,12 +14,10 @@ export async function transaction<T>(
   work: (em: EntityManager) => Promise<T>,
   { accountId }: { accountId?: string } = {},
 ): Promise<T> {
-  const connections = orm.config.get('pool').max ?? defaultConnections
-  const max = Math.max(1, connections - Math.min(connectionsForReads, Math.floor(connections / 2)))
+  const { all, ofAccounts } = slotsOf(orm)
   const begin = () => orm.em.fork().transactional(work)
-  const run = () => repeatConflicting(() => inSlot(orm, 'all', { max, waitMs: transactionWaitMs }, begin))
-  if (accountId === undefined) return await run()
-  return await inSlot(orm, accountId, { max: transactionsPerAccount, waitMs: accountWaitMs }, run)
+  const run = () => repeatConflicting(() => inSlot(all, 'all', begin))
+  return await (accountId === undefined ? run() : inSlot(ofAccounts, accountId, run))
 }
 
 async function repeatConflicting<T>(work: () => Promise<T>, retries = conflictRetries): Promise<T> {
@@ -31,47 +30,32 @@ async function repeatConflicting<T>(work: () => Promise<T>, retries = conflictRe
   }
 }
 
-type Slots = { taken: number; waiting: Set<() => void> }
+type TransactionSlots = { all: Slots; ofAccounts: Slots }
 
-const slotsOfOrms = new WeakMap<MikroORM, Map<string, Slots>>()
+const slotsOfOrms = new WeakMap<MikroORM, TransactionSlots>()
 
-/** At most `max` run at once. Others wait in order, and are refused with DatabaseUnavailable after `waitMs`. */
-async function inSlot<T>(
-  orm: MikroORM,
-  name: string,
-  { max, waitMs }: { max: number; waitMs: number },
-  work: () => Promise<T>,
-): Promise<T> {
-  const ofOrm = slotsOfOrms.get(orm) ?? new Map<string, Slots>()
-  slotsOfOrms.set(orm, ofOrm)
-  const slots = ofOrm.get(name) ?? { taken: 0, waiting: new Set() }
-  ofOrm.set(name, slots)
-  if (slots.taken < max) slots.taken += 1
-  else await waitForTurn(slots.waiting, waitMs)
+function slotsOf(orm: MikroORM): TransactionSlots {
+  const known = slotsOfOrms.get(orm)
+  if (known) return known
+  const connections = orm.config.get('pool').max ?? defaultConnections
+  const max = Math.max(1, connections - Math.min(connectionsForReads, Math.floor(connections / 2)))
+  const created = {
+    all: createSlots({ inAll: () => max, perSource: () => max, waitMs: transactionWaitMs }),
+    ofAccounts: createSlots({ inAll: () => Infinity, perSource: () => transactionsPerAccount, waitMs: accountWaitMs }),
+  }
+  slotsOfOrms.set(orm, created)
+  return created
+}
+
+/** Waits for a slot. Throws DatabaseUnavailable when none comes in time. */
+async function inSlot<T>(slots: Slots, source: string, work: () => Promise<T>): Promise<T> {
+  if (!slots.tryTake(source) && !(await slots.wait(source).granted))
+    throw new DatabaseUnavailable('too many transactions of this process wait for locks')
   try {
     return await work()
   } finally {
-    const [next] = slots.waiting
-    if (next) next()
-    else slots.taken -= 1
-    if (slots.taken === 0) ofOrm.delete(name)
+    slots.release(source)
   }
-}
-
-/** The slot stays taken until the handover. */
-async function waitForTurn(waiting: Set<() => void>, waitMs: number): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const take = () => {
-    clearTimeout(timeout)
-    waiting.delete(take)
-    resolve()
-  }
-  const timeout = setTimeout(() => {
-    waiting.delete(take)
-    reject(new DatabaseUnavailable('too many transactions of this process wait for locks'))
-  }, waitMs)
-  waiting.add(take)
-  await promise
 }
 
 /** For the rest of the transaction: deletions change many rows. 0 is no limit. */

@@ -108,7 +108,7 @@ describe('Prepared reads', () => {
 describe('Batched reads', () => {
   type Row = { id: string }
   type Read = { ids: string[]; answer(rows: Row[] | Error): void }
-  const em = { getConnection: () => orm, isInTransaction: () => false } as unknown as EntityManager
+  const em = { getConnection: () => orm, isInTransaction: () => false, fork: () => em } as unknown as EntityManager
   const orm = {}
   /** Reads that a test answers; `connections`: those that get one at once. */
   const startReads = (joinMs = Infinity) => {

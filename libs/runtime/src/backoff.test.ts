@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { backoffMs } from './time.ts'
 
-describe('exponential backoff', () => {
+describe('backoff', () => {
   const limits = { firstMs: 100, mostMs: 30_000 }
 
   it('starts with the first delay, doubles, and stays at the longest', () => {
@@ -13,5 +13,11 @@ describe('exponential backoff', () => {
   it('is finite after any number of attempts', () => {
     expect(backoffMs(1_000_000, limits)).to.equal(30_000)
     expect(backoffMs(-1, limits)).to.equal(100)
+  })
+
+  it('follows a table, whose last delay repeats', () => {
+    expect([-1, 0, 1, 2, 1_000_000].map((attempt) => backoffMs(attempt, [30, 60, 300]))).to.deep.equal([
+      30, 30, 60, 300, 300,
+    ])
   })
 })

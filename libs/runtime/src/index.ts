@@ -11,6 +11,8 @@ export * from './printable.ts'
 export * from './quota.ts'
 export * from './random.ts'
 export * from './refusal.ts'
+export * from './share-work.ts'
+export * from './slots.ts'
 export * from './tracing.ts'
 
 export const version: string = root.version

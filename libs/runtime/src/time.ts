@@ -72,8 +72,13 @@ export async function runSpread<Item>(
   }
 }
 
-/** In milliseconds: `firstMs` for attempt 0, doubled up to `mostMs`. */
-export function backoffMs(attempt: number, { firstMs, mostMs }: { firstMs: number; mostMs: number }): number {
+/** In milliseconds: doubled from `firstMs` up to `mostMs`, or a table whose last delay repeats. */
+export type Backoff = { firstMs: number; mostMs: number } | readonly number[]
+
+/** In milliseconds. `attempt` counts from 0. */
+export function backoffMs(attempt: number, backoff: Backoff): number {
+  const count = Math.max(attempt, 0)
+  if (!('firstMs' in backoff)) return backoff[Math.min(count, backoff.length - 1)] ?? 0
   // A higher power would end as Infinity.
-  return Math.min(mostMs, firstMs * 2 ** Math.min(Math.max(attempt, 0), 30))
+  return Math.min(backoff.mostMs, backoff.firstMs * 2 ** Math.min(count, 30))
 }

@@ -1,6 +1,6 @@
 import { BusUnavailable, type Bus, type PlainSubjects } from '@gatehouse/bus'
 import { upstreamLimits } from '@gatehouse/contracts'
-import type { Timer } from '@gatehouse/runtime'
+import { type Timer, createQuota } from '@gatehouse/runtime'
 import { costsAtMost, OccasionalLog, type Log, type Metrics } from '@gatehouse/service-kit'
 import type { z } from 'zod'
 import { upstreamSubjects } from './contract.ts'
@@ -27,7 +27,7 @@ export class UpstreamQuestions {
   readonly #plain: PlainSubjects | undefined
   readonly #counter: ReturnType<Metrics['counter']>
   readonly #log: OccasionalLog
-  readonly #inFlight = new Map<string, number>()
+  readonly #inFlight = createQuota(inFlightMost)
 
   constructor({ bus, metrics, ...logging }: { bus: Bus; metrics: Metrics; log: Log; timer: Timer }) {
     this.#plain = bus.plain
@@ -44,10 +44,8 @@ export class UpstreamQuestions {
     { timeoutMs }: { timeoutMs: number } = upstreamQuestions[question],
   ): Promise<Answer<N> | undefined> {
     const key = `${question} ${upstream}`
-    const inFlight = this.#inFlight.get(key) ?? 0
     const count = (outcome: string) => this.#counter.inc({ upstream, question, outcome })
-    if (inFlight >= inFlightMost) return void count('too_many')
-    this.#inFlight.set(key, inFlight + 1)
+    if (!this.#inFlight.take(key)) return void count('too_many')
     try {
       if (!this.#plain) throw new BusUnavailable('disconnected')
       const { bytes, reply } = upstreamQuestions[question]
@@ -61,7 +59,7 @@ export class UpstreamQuestions {
       this.#log.warn(key, { err, upstream, question }, 'an upstream does not answer a question')
       return undefined
     } finally {
-      this.#inFlight.set(key, (this.#inFlight.get(key) ?? 1) - 1)
+      this.#inFlight.release(key)
     }
   }
 }

@@ -1,4 +1,5 @@
 import type { Peer } from '@gatehouse/domain'
+import { backoffMs } from '@gatehouse/runtime'
 import { signatureWindowMs } from './peers/signature.ts'
 
 const secondMs = 1_000
@@ -94,13 +95,8 @@ export const policy = {
   presenceLifetimeMs: 15 * minuteMs,
 } as const
 
-/** `attempts` counts from 0. The last delay repeats. */
-export function delayAfter(delays: readonly number[], attempts: number): number {
-  return delays[Math.min(attempts, delays.length - 1)] ?? 0
-}
-
 /** After the delay of its attempts so far. */
 export function repeatLater(peer: Peer, now: Date, delays: readonly number[] = policy.repeatDelaysMs): void {
-  peer.nextAttemptAt = new Date(now.getTime() + delayAfter(delays, peer.attempts))
+  peer.nextAttemptAt = new Date(now.getTime() + backoffMs(peer.attempts, delays))
   peer.attempts += 1
 }

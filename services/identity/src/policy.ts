@@ -72,8 +72,7 @@ export const policy = {
   orderIntervalMs: 15_000,
   ordersAtOnce: 100,
   /** Contract: 7, Deletion orders. */
-  orderRetryFirstMs: 60_000,
-  orderRetryMostMs: 6 * 60 * 60 * 1000,
+  orderBackoff: { firstMs: 60_000, mostMs: 6 * 60 * 60 * 1000 },
   orderOverdueMs: 30 * 24 * 60 * 60 * 1000,
   /** protocol.md 4.6, step 1. */
   attachProofBytes: 32,
@@ -121,8 +120,7 @@ export const policy = {
   linksToAddress: 2,
   mailHourMs: 60 * 60 * 1000,
   mailDayMs: 24 * 60 * 60 * 1000,
-  mailRetryFirstMs: 60_000,
-  mailRetryMostMs: 15 * 60 * 1000,
+  mailBackoff: { firstMs: 60_000, mostMs: 15 * 60 * 1000 },
   mailsAtOnce: 20,
   mailLeaseMs: 3 * 60 * 1000,
   /** An address of many accounts. */

@@ -1,5 +1,6 @@
+import { setImmediate } from 'node:timers/promises'
 import { accountState, type AccountState } from '@gatehouse/contracts'
-import { entryLimit, systemTimer, withTimeout, type Random, type Timer } from '@gatehouse/runtime'
+import { coalesce, entryLimit, systemTimer, withTimeout, type Random, type Timer } from '@gatehouse/runtime'
 import { LRUCache } from 'lru-cache'
 import { RedisTimeout, limitCommands, redisCommandMs, redisStartMs } from '@gatehouse/auth'
 import { cacheTimes, maxParsedEntries } from '../policy.ts'
@@ -30,10 +31,14 @@ export async function openRedisCache(redis: StateRedis, options: RedisCacheOptio
     const { entry, mark } = keysOf(userId)
     return stateOf(userId, withMark(mark, await run(() => redis.get(entry))))
   }
-  const readMany = batchReads(async (userIds) => {
-    const entries = await run(() => redis.mget(userIds.map((userId) => keysOf(userId).entry)))
-    return entries.map((entry, index) => stateOf(userIds[index] ?? '', entry))
-  })
+  // One round trip for the reads of a turn of the event loop.
+  const readMany = coalesce(
+    async (userIds) => {
+      const entries = await run(() => redis.mget(userIds.map((userId) => keysOf(userId).entry)))
+      return userIds.map((userId, index) => [userId, stateOf(userId, entries[index] ?? null)] as const)
+    },
+    { until: () => setImmediate() },
+  )
   await withTimeout(known, redisStartMs, () => new RedisTimeout('no connection in time'), timer).catch(() => undefined)
   return {
     find: slotTag ? readOne : readMany,
@@ -166,27 +171,4 @@ function parseEntry(entry: string): AccountState | undefined {
   } catch {
     return undefined
   }
-}
-
-type Waiter<T> = { key: string; resolve(value: T): void; reject(error: unknown): void }
-
-/** Joins the reads of one event loop turn to save round trips. `readMany` keeps the order of its keys. */
-function batchReads<T>(readMany: (keys: string[]) => Promise<T[]>): (key: string) => Promise<T> {
-  let waiters: Waiter<T>[] = []
-
-  async function read(): Promise<void> {
-    const batch = waiters
-    waiters = []
-    try {
-      const results = await readMany(batch.map(({ key }) => key))
-      for (const [index, result] of results.entries()) batch[index]?.resolve(result)
-    } catch (error) {
-      for (const waiter of batch) waiter.reject(error)
-    }
-  }
-  return (key) =>
-    new Promise((resolve, reject) => {
-      if (waiters.length === 0) setImmediate(() => void read())
-      waiters.push({ key, resolve, reject })
-    })
 }

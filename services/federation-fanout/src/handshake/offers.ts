@@ -1,13 +1,13 @@
 import { loadInstanceSettings, nextId } from '@gatehouse/database'
 import { ApprovalRequest, type InstanceSettings, type Peer } from '@gatehouse/domain'
-import { refuse } from '@gatehouse/runtime'
+import { refuse, backoffMs } from '@gatehouse/runtime'
 import { type EntityManager, LockMode } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { newPeer, settleRequests } from '../peers/peer-states.ts'
 import { proveSecret } from './prove-secret.ts'
 import { newSecret, withPeer } from '../peers/with-peer.ts'
 import { hashToken, isSameSecret } from '../peers/signature.ts'
-import { policy, delayAfter } from '../policy.ts'
+import { policy } from '../policy.ts'
 
 /**
  * Contract: 7, handshake, asked. `repeated`: the secret in force, 200. `exists`: 409. `final`: 403, ends the attempts.
@@ -126,7 +126,7 @@ export async function proveStoredOffer(deps: Deps, stored: ApprovalRequest): Pro
     const now = new Date(deps.clock.now())
     if (!proof.proven && proof.reason !== 'wrong') {
       request.attempts += 1
-      request.nextAttemptAt = after(now, delayAfter(policy.repeatDelaysMs, request.attempts))
+      request.nextAttemptAt = after(now, backoffMs(request.attempts, policy.repeatDelaysMs))
       return
     }
     await em.remove(request).flush()

@@ -1,4 +1,4 @@
-import { deleteInSteps, read } from '@gatehouse/database'
+import { claimDue, deleteInSteps, read, type DueQueue } from '@gatehouse/database'
 import { ApprovalRequest, Peer, type PeerStatus } from '@gatehouse/domain'
 import { startPeriodicTask, type PeriodicTask, type Timer } from '@gatehouse/runtime'
 import { LockMode } from '@mikro-orm/postgresql'
@@ -36,16 +36,16 @@ async function runDue(deps: Deps): Promise<void> {
   await deleteExpired(deps)
   background.start('expiry', () => expireOld(deps))
   const em = orm.em.fork()
-  const peers = await em.find(Peer, { id: { $in: await claimDue(deps, 'peers') } })
+  const peers = await em.find(Peer, { id: { $in: await claimKeys(deps, 'peers') } })
   for (const peer of peers) background.start(`handshake ${peer.origin}`, () => peerSteps[peer.status]?.(deps, peer))
-  const requests = await em.find(ApprovalRequest, { id: { $in: await claimDue(deps, 'requests') } })
+  const requests = await em.find(ApprovalRequest, { id: { $in: await claimKeys(deps, 'requests') } })
   for (const request of requests) {
     background.start(`request ${request.id}`, () => requestSteps[request.status]?.(deps, request))
   }
-  for (const id of await claimDue(deps, 'rotations')) {
+  for (const id of await claimKeys(deps, 'rotations')) {
     background.start(`rotation ${id}`, () => rotateSecret(deps, { id }))
   }
-  for (const origin of await claimDue(deps, 'resets')) {
+  for (const origin of await claimKeys(deps, 'resets')) {
     background.start(`detach ${origin}`, () => detachFormerAccounts(deps, origin))
   }
   await deliverDue(deps)
@@ -56,15 +56,14 @@ export function startMaintenance(deps: () => Deps, { log }: Pick<Deps, 'log'>, t
   return startPeriodicTask({ ...options, ...(timer && { timer }) }, () => runDue(deps()))
 }
 
-/** A replica that claims a row puts its time off. */
 const queues = {
-  peers: { table: 'peers', key: 'id', time: 'next_attempt_at', condition: 'true' },
-  rotations: { table: 'peers', key: 'id', time: 'next_rotation_at', condition: "status = 'active'" },
-  requests: { table: 'approval_requests', key: 'id', time: 'next_attempt_at', condition: 'true' },
-  resets: { table: 'peer_resets', key: 'origin', time: 'next_attempt_at', condition: 'true' },
-}
-type Queue = keyof typeof queues
-const rowsOf = ({ table, time, condition }: (typeof queues)[Queue]) => `${table} where ${time} <= ? and ${condition}`
+  peers: { table: 'peers', key: 'id' },
+  rotations: { table: 'peers', key: 'id', time: 'next_rotation_at', where: "status = 'active'" },
+  requests: { table: 'approval_requests', key: 'id' },
+  resets: { table: 'peer_resets', key: 'origin' },
+} satisfies Record<string, DueQueue>
+const rowsOf = ({ table, time = 'next_attempt_at', where = 'true' }: DueQueue) =>
+  `${table} where ${where} and ${time} <= ?`
 
 /** Further rows that are due. The parameter is the time. */
 const endsOfRequests = "approval_requests where expires_at <= ? and status = 'pending'"
@@ -91,19 +90,13 @@ export async function isAnythingDue({ orm, clock }: Pick<Deps, 'orm' | 'clock'>)
   return row?.isDue === true
 }
 
-/** One replica gets each row until its lease ends. Returns the keys. */
-async function claimDue({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, name: Queue): Promise<string[]> {
+/** Returns the keys. */
+async function claimKeys({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, name: keyof typeof queues): Promise<string[]> {
   const queue = queues[name]
-  const { table, key, time } = queue
-  const now = clock.now()
-  const rows = await read<{ key: string }>(
-    orm.em.fork(),
-    `update ${table} set ${time} = ? where ${key} in (
-       select ${key} from ${rowsOf(queue)} order by ${time} limit ? for update skip locked)
-     returning ${key}::text as key`,
-    [new Date(now + policy.leaseMs), new Date(now), policy.duePerRun],
-  )
-  return rows.map((row) => row.key)
+  const claim = { now: clock.now(), leaseMs: policy.leaseMs, most: policy.duePerRun }
+  const returning = `${queue.key}::text as key`
+  const rows = await claimDue<{ key: string }>(orm.em.fork(), queue, { ...claim, returning })
+  return rows.map(({ key }) => key)
 }
 
 export async function deleteExpired({ orm, clock }: Deps): Promise<void> {

@@ -1,12 +1,13 @@
 import { Peer } from '@gatehouse/domain'
 import { endpoints, syncReply } from '@gatehouse/contracts'
+import { backoffMs } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
 import { awaitApproval, postOffer } from '../handshake/attempt-handshake.ts'
 import { proveSecret } from '../handshake/prove-secret.ts'
 import { isSuccess, jsonOf, sendToPeer, tryExchange } from '../peers/exchange.ts'
 import { isDetaching, noteInstance } from '../peers/peer-states.ts'
 import { newSecret, withPeer } from '../peers/with-peer.ts'
-import { delayAfter, policy } from '../policy.ts'
+import { policy } from '../policy.ts'
 import { later, receiveEvents } from '../relay/receive-events.ts'
 
 /** After a 403 our offer is posted again. If refused, an admin must decide. protocol.md 2.3, 2.5, 2.7. */
@@ -29,8 +30,8 @@ export async function syncPeer(deps: Deps, peer: Peer): Promise<void> {
     current.attempts = isDone ? 0 : current.attempts + 1
     const isOver = (isDone && !hasMore) || current.attempts >= policy.syncAttempts
     if (isOver && (status === 401 || status === 403)) return current.park('deliveries_refused')
-    const due = new Date(now.getTime() + delayAfter(policy.repeatDelaysMs, current.attempts - 1))
-    current.nextAttemptAt = isOver ? null : due
+    const afterMs = isDone ? 0 : backoffMs(current.attempts - 1, policy.repeatDelaysMs)
+    current.nextAttemptAt = isOver ? null : new Date(now.getTime() + afterMs)
     if (isAnswered) current.presentedToken = null
   })
 }

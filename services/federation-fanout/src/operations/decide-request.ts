@@ -2,7 +2,7 @@ import type { ActingAdmin } from '@gatehouse/authority'
 import { endpoints } from '@gatehouse/contracts'
 import { recordAudit } from '@gatehouse/database'
 import { ApprovalRequest, Peer } from '@gatehouse/domain'
-import { refuse } from '@gatehouse/runtime'
+import { refuse, backoffMs } from '@gatehouse/runtime'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { attemptHandshake } from '../handshake/attempt-handshake.ts'
@@ -11,7 +11,7 @@ import { isSuccess, jsonOf, sendSigned, tryExchange } from '../peers/exchange.ts
 import { newPeer } from '../peers/peer-states.ts'
 import { readSignedHeaders, verifySignature } from '../peers/signature.ts'
 import { newSecret, withPeer } from '../peers/with-peer.ts'
-import { delayAfter, policy } from '../policy.ts'
+import { policy } from '../policy.ts'
 import { claimNonce } from '../requests/require-peer.ts'
 import { beginInitiation, offerablePeer } from './initiate-peering.ts'
 
@@ -97,7 +97,7 @@ export async function sendDenial(deps: Deps, request: ApprovalRequest): Promise<
   const status = secret && (await em.count(Peer, isOurs)) > 0 ? await post(deps, request, secret) : 404
   const isHeard = isSuccess(status) || status === 404 || status === 409
   const isOver = isHeard || attempts + 1 >= policy.denialAttempts
-  const due = new Date(deps.clock.now() + delayAfter(policy.repeatDelaysMs, attempts))
+  const due = new Date(deps.clock.now() + backoffMs(attempts, policy.repeatDelaysMs))
   await em.nativeUpdate(ApprovalRequest, { id }, { attempts: attempts + 1, nextAttemptAt: isOver ? null : due })
   deps.log.info({ origin, status, isHeard }, 'denial sent')
 }

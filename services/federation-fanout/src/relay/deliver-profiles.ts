@@ -1,12 +1,13 @@
 import type { Received, Subscription } from '@gatehouse/bus'
 import { endpoints, relayReply, profileChanged } from '@gatehouse/contracts'
-import { bigintArray, changeRows, loadInstanceSettings, read } from '@gatehouse/database'
+import { bigintArray, changeRows, loadInstanceSettings, read, claimDue } from '@gatehouse/database'
 import { findNamedInstances, queueDeliveries } from '@gatehouse/deliveries'
 import { Peer } from '@gatehouse/domain'
+import { backoffMs } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
 import { isSuccess, jsonOf, sendToPeer, tryExchange } from '../peers/exchange.ts'
 import { withPeer } from '../peers/with-peer.ts'
-import { delayAfter, policy } from '../policy.ts'
+import { policy } from '../policy.ts'
 import { accountStateEvents, findNativeUser, listNativeUsers, profileEvent } from './native-profiles.ts'
 
 type Delivery = { userId: string; version: number; attempts: number }
@@ -48,15 +49,11 @@ async function deliverBatch(deps: Deps, peerId: string): Promise<boolean> {
 
 /** One replica holds each delivery until the lease ends. */
 async function claim({ orm, clock }: Deps, peerId: string): Promise<Delivery[]> {
-  const now = clock.now()
-  return await read<Delivery>(
-    orm.em.fork(),
-    `update federation_deliveries set next_attempt_at = ? where peer_id = ? and user_id in (
-       select user_id from federation_deliveries where peer_id = ? and next_attempt_at <= ?
-       order by next_attempt_at limit ? for update skip locked)
-     returning user_id::text as "userId", version::float8 as version, attempts`,
-    [new Date(now + policy.leaseMs), peerId, peerId, new Date(now), policy.usersPerDelivery],
-  )
+  const key = 'peer_id, user_id'
+  const queue = { table: 'federation_deliveries', key, where: 'peer_id = ?', parameters: [peerId] }
+  const size = { leaseMs: policy.leaseMs, most: policy.usersPerDelivery }
+  const returning = 'user_id::text as "userId", version::float8 as version, attempts'
+  return await claimDue<Delivery>(orm.em.fork(), queue, { ...size, now: clock.now(), returning })
 }
 
 type Outcome = { status: number; ended: Set<string> }
@@ -90,7 +87,7 @@ async function finish(deps: Deps, peerId: string, { over, kept }: { over: Delive
     await changeRows(em, sql, [new Date(deps.clock.now()), peerId, users])
   }
   for (const { userId, version, attempts } of kept) {
-    const next = new Date(deps.clock.now() + delayAfter(policy.deliveryDelaysMs, attempts))
+    const next = new Date(deps.clock.now() + backoffMs(attempts, policy.deliveryDelaysMs))
     const sql = `update federation_deliveries set attempts = attempts + 1, next_attempt_at = ?
       where peer_id = ? and user_id = ? and version = ?`
     await changeRows(em, sql, [next, peerId, userId, version])

@@ -2,7 +2,7 @@ import { decrypt, mailContext } from '@gatehouse/auth'
 import { bigintArray, changeRows, read, transaction } from '@gatehouse/database'
 import { Email, Mail } from '@gatehouse/domain'
 import { mailIntervalMs, openMailer, renderMail, type Failure, type Mailer, type MailKind } from '@gatehouse/mail'
-import { startPeriodicTask } from '@gatehouse/runtime'
+import { startPeriodicTask, backoffMs } from '@gatehouse/runtime'
 import type { MailConfig } from '@gatehouse/service-kit'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
@@ -85,8 +85,7 @@ function tokenOf(
 async function record(em: EntityManager, { mail, failure, now }: { mail: Mail; failure: Failure | null; now: Date }) {
   const { id, userId, address, attempts } = mail
   if (failure && failure.outcome !== 'refused') {
-    const afterMs = Math.min(policy.mailRetryMostMs, policy.mailRetryFirstMs * 2 ** Math.min(attempts - 1, 20))
-    const nextAt = new Date(now.getTime() + afterMs)
+    const nextAt = new Date(now.getTime() + backoffMs(attempts - 1, policy.mailBackoff))
     return void (await em.nativeUpdate(Mail, { id, nextAt: { $ne: null } }, { nextAt }))
   }
   await em.nativeUpdate(Mail, { id }, { nextAt: null, secret: null, data: {} })

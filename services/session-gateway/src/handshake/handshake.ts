@@ -151,10 +151,11 @@ export function createTokenReader(
   capacity: number = policy.rememberedTokens,
 ) {
   const remembered = new LRUCache<string, TokenClaims>(entryLimit(capacity))
+  const size = { most: maxTokensPerCall }
   const ask = coalesce(async (tokens) => {
     const { claims } = await bus.request(readTokenClaims, { tokens: [...tokens] }, { timeoutMs: timings.tokenReadMs })
     return tokens.map((token, index) => [token, claims[index]] as const)
-  }, maxTokensPerCall)
+  }, size)
   return {
     /** Undefined: invalid or expired. Rejects with `BusUnavailable` where identity does not answer. */
     async read(token: string): Promise<TokenClaims | undefined> {

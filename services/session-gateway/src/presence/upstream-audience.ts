@@ -1,5 +1,5 @@
 import { bigintArray, read } from '@gatehouse/database'
-import { delay, withTimeout } from '@gatehouse/runtime'
+import { delay, withTimeout, coalesce } from '@gatehouse/runtime'
 import type { AudienceGroup, UpstreamQuestions } from '@gatehouse/upstreams'
 import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
@@ -21,17 +21,8 @@ export type UpstreamPresences = ReturnType<typeof createUpstreamPresences>
 /** Handshakes of the same moment share a question. docs/integrate/ask-and-answer.md, `audience`. */
 export function createUpstreamPresences(deps: PresencesDeps) {
   const { log, orm, questions, remotePresences, timer, timings, upstreams } = deps
-  let waiting = new Map<string, PromiseWithResolvers<ReadonlySet<string>>>()
-
-  function flush(): void {
-    const asking = waiting
-    waiting = new Map()
-    if (asking.size === 0) return
-    readVisible([...asking.keys()]).then(
-      (visible) => asking.forEach(({ resolve }, userId) => resolve(visible.get(userId) ?? nobody)),
-      (error: unknown) => asking.forEach(({ reject }) => reject(error)),
-    )
-  }
+  const gather = { most: policy.usersPerQuestion, until: () => delay(timer, timings.gatherMs) }
+  const findVisible = coalesce(async (userIds) => [...(await readVisible(userIds))], gather)
 
   async function readVisible(userIds: readonly string[]): Promise<Map<string, Set<string>>> {
     const within = { timeoutMs: timings.audienceMs }
@@ -55,15 +46,12 @@ export function createUpstreamPresences(deps: PresencesDeps) {
     /** Who is online and shares something with the user. Resolves within the deadline of `ready`; never rejects. */
     async visibleTo(userId: string): Promise<ReadonlySet<string>> {
       if (upstreams.withAudience.length === 0) return nobody
-      if (waiting.size === 0) timer.set(flush, timings.gatherMs)
-      const answer = waiting.get(userId) ?? Promise.withResolvers<ReadonlySet<string>>()
-      waiting.set(userId, answer)
-      if (waiting.size >= policy.usersPerQuestion) flush()
       const late = () => new Error('the audience did not come in time')
-      return await withTimeout(answer.promise, timings.readyPartsMs, late).catch((err: unknown) => {
+      const visible = await withTimeout(findVisible(userId), timings.readyPartsMs, late).catch((err: unknown) => {
         log.debug({ err }, 'presences of further services left out')
-        return nobody
+        return undefined
       })
+      return visible ?? nobody
     },
   }
 }

@@ -1,4 +1,5 @@
 import { listOpenSockets, socketsAsked, socketsTold, type OpenSocket } from '@gatehouse/contracts'
+import { shareWork } from '@gatehouse/runtime'
 import type { OperationContext } from '../context.ts'
 import { listOtherNodes } from '../nodes/session-node.ts'
 import type { SessionRegistry } from './session-registry.ts'
@@ -18,8 +19,6 @@ export async function openSocketLists(deps: ListDeps) {
   const { bus, node, random, log, sessions, timer, timings } = deps
   const name = random.uuid()
   const questions = new Map<string, (nodeId: string, sockets: readonly OpenSocket[]) => void>()
-  /** Requests of one account share a question to the other nodes. */
-  const asked = new Map<string, Promise<SocketList>>()
 
   function ownSockets(userId: string): OpenSocket[] {
     const sockets = [...(sessions.find(userId)?.sockets ?? [])].filter(({ phase }) => phase === 'ready')
@@ -54,12 +53,8 @@ export async function openSocketLists(deps: ListDeps) {
     return { sockets, incomplete: !isComplete() }
   }
 
-  /** Newest first. Resolves within `socketListMs`; never rejects. */
-  async function list(userId: string, requestId: string): Promise<SocketList> {
-    const answer = asked.get(userId) ?? ask(userId, requestId).finally(() => asked.delete(userId))
-    asked.set(userId, answer)
-    return await answer
-  }
+  /** Newest first. Requests of one account share a question to the other nodes. Resolves within `socketListMs`; never rejects. */
+  const list = shareWork(ask)
 
   const subscriptions = [
     await bus.subscribe(

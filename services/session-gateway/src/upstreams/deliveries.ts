@@ -1,6 +1,6 @@
 import { snowflake, upstreamLimits } from '@gatehouse/contracts'
 import { bigintArray, read } from '@gatehouse/database'
-import { coalesce } from '@gatehouse/runtime'
+import { coalesce, shareWork } from '@gatehouse/runtime'
 import type { OccasionalLog } from '@gatehouse/service-kit'
 import { readJson, upstreamDelivery, type UpstreamDelivery, type UpstreamQuestions } from '@gatehouse/upstreams'
 import { LRUCache } from 'lru-cache'
@@ -124,20 +124,16 @@ type Members = readonly string[]
 
 /** Keeps nothing of the table. */
 function createSpaceMembers({ orm, questions }: MembersDeps) {
-  /** What upstreams answered, and what they are being asked. */
   const answers = new LRUCache<string, { ids: Members }>({
     ttl: policy.upstreamMembersMs,
     maxSize: policy.rememberedMembers,
     sizeCalculation: ({ ids }) => ids.length + 1,
   })
-  const asking = new Map<string, Promise<Members | undefined>>()
-
-  async function ask({ name }: LiveUpstream, spaceId: string, key: string): Promise<Members | undefined> {
+  const ask = shareWork(async (key, { name }: LiveUpstream, spaceId: string): Promise<Members | undefined> => {
     const ids = (await questions.ask(name, 'members', { space: spaceId }))?.members
-    asking.delete(key)
     if (ids) answers.set(key, { ids })
     return ids
-  }
+  })
 
   // One statement at a time uses at most one database connection.
   const readMembers = coalesce<Members>(async (spaceIds) => {
@@ -149,17 +145,13 @@ function createSpaceMembers({ orm, questions }: MembersDeps) {
       rows.push(...(await read<(typeof rows)[number]>(orm.em.fork(), sql, [ids])))
     }
     return rows.map(({ id, members }) => [id, members.split(',')] as const)
-  }, Number.MAX_SAFE_INTEGER)
+  })
 
   /** Undefined: its upstream does not answer. Rejects when the database cannot be read. docs/integrate/ask-and-answer.md, `members`. */
   return async (upstream: LiveUpstream, spaceId: string): Promise<Members | undefined> => {
     const own = snowflake.safeParse(spaceId).success ? ((await readMembers(spaceId)) ?? []) : []
     if (own.length > 0 || !upstream.definition.answers.includes('members')) return own
     const key = `${upstream.name} ${spaceId}`
-    const known = answers.get(key)
-    if (known) return known.ids
-    const answer = asking.get(key) ?? ask(upstream, spaceId, key)
-    asking.set(key, answer)
-    return await answer
+    return answers.get(key)?.ids ?? (await ask(key, upstream, spaceId))
   }
 }

@@ -1,7 +1,7 @@
 import type { DeletionMode, UpstreamDeletionError } from '@gatehouse/contracts'
-import { changeRows, findPage, read, transaction, type PageRequest } from '@gatehouse/database'
+import { changeRows, claimDue, findPage, transaction, type PageRequest } from '@gatehouse/database'
 import { UpstreamDeletion, type User } from '@gatehouse/domain'
-import { refuse, startPeriodicTask, type PeriodicTask } from '@gatehouse/runtime'
+import { backoffMs, refuse, startPeriodicTask, type PeriodicTask } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../../deps.ts'
 import { policy } from '../../policy.ts'
@@ -59,7 +59,7 @@ export async function openUpstreamDeletions(em: EntityManager, { upstreams }: As
 }
 
 type DeletionsDeps = Pick<Deps, 'orm' | 'clock' | 'log' | 'timer' | 'upstreams'>
-type Due = { id: string; userId: string; mode: DeletionMode }
+type Due = { id: string; userId: string; mode: DeletionMode; attempts: number }
 
 /** Any number of replicas may run it. An attempt that a crash ended is repeated after its lease. */
 export function startUpstreamDeletions(deps: DeletionsDeps): PeriodicTask {
@@ -80,26 +80,21 @@ async function askDue(deps: DeletionsDeps, upstream: string): Promise<void> {
   } while (due.length === policy.upstreamDeletionsAtOnce && !errors.includes('no_answer'))
 }
 
-async function ask(deps: DeletionsDeps, upstream: string, { id, userId, mode }: Due) {
+async function ask(deps: DeletionsDeps, upstream: string, { id, userId, mode, attempts }: Due) {
   const answer = await deps.upstreams.ask(upstream, 'deletion', { userId, mode })
   const em = deps.orm.em.fork()
   if (answer?.done) return void (await em.nativeDelete(UpstreamDeletion, { id }))
   const error: UpstreamDeletionError = answer ? 'not_done' : 'no_answer'
-  const sql = `update upstream_deletions set error = ?, attempts = attempts + 1, next_attempt_at =
-    ?::timestamptz + least(?::int, ?::int * 2 ^ least(attempts, 20)) * interval '1 millisecond' where id = ?`
-  const { orderRetryMostMs, orderRetryFirstMs } = policy
-  await changeRows(em, sql, [error, new Date(deps.clock.now()), orderRetryMostMs, orderRetryFirstMs, id])
+  const nextAttemptAt = new Date(deps.clock.now() + backoffMs(attempts, policy.orderBackoff))
+  await em.nativeUpdate(UpstreamDeletion, { id }, { error, attempts: attempts + 1, nextAttemptAt })
   return error
 }
 
 async function takeDue({ orm, clock }: DeletionsDeps, upstream: string): Promise<Due[]> {
-  const now = clock.now()
-  const sql = `update upstream_deletions set next_attempt_at = ? where id in (
-      select id from upstream_deletions where upstream = ? and next_attempt_at <= ?
-      order by next_attempt_at limit ? for update skip locked)
-    returning id::text as id, user_id::text as "userId", mode`
-  const parameters = [new Date(now + policy.orderLeaseMs), upstream, new Date(now), policy.upstreamDeletionsAtOnce]
-  return await transaction(orm, (em) => read<Due>(em, sql, parameters))
+  const queue = { table: 'upstream_deletions', key: 'id', where: 'upstream = ?', parameters: [upstream] }
+  const returning = 'id::text as id, user_id::text as "userId", mode, attempts'
+  const size = { leaseMs: policy.orderLeaseMs, most: policy.upstreamDeletionsAtOnce }
+  return await transaction(orm, (em) => claimDue<Due>(em, queue, { ...size, now: clock.now(), returning }))
 }
 
 /** Those of services that the file names no more stay, and are not asked for. Contract: 5, Deletions at further services. */

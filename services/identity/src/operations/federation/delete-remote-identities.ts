@@ -1,10 +1,10 @@
 import { assertCallerCurrent } from '@gatehouse/authority'
 import { deleteIdentitiesAtPeers, normalizeOrigin, type DeletionMode, type fanoutBody } from '@gatehouse/contracts'
-import { changeRows, read, transaction } from '@gatehouse/database'
+import { changeRows, transaction, claimDue } from '@gatehouse/database'
 import { findHoldingInstances } from '@gatehouse/deliveries'
 import { DeletionOrder, FederationCredential, FederationRegistry, User } from '@gatehouse/domain'
-import { refuse, startPeriodicTask, Unavailable, type PeriodicTask } from '@gatehouse/runtime'
-import type { EntityManager } from '@mikro-orm/postgresql'
+import { refuse, startPeriodicTask, Unavailable, type PeriodicTask, backoffMs } from '@gatehouse/runtime'
+import { type EntityManager, LockMode } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
@@ -143,37 +143,42 @@ async function carryOut(deps: OrderDeps, order: Order, requestId?: string): Prom
   return results
 }
 
-const answersSql = `
-  with answer as (
-    select o.id, r.error, r.receipt, case when r.state = 'waiting' and o.given_at <= ? then 'overdue' else r.state end as state
-    from deletion_orders o
-    join jsonb_to_recordset(?::jsonb) as r (origin text, state text, error text, receipt jsonb) using (origin)
-    where o.user_id = ? and o.mode = ? and o.state = 'waiting'
-  )
-  update deletion_orders o set state = answer.state, error = answer.error, receipt = answer.receipt, attempts = attempts + 1,
-    next_attempt_at = case answer.state when 'waiting' then
-      ?::timestamptz + least(?::int, ?::int * 2 ^ least(attempts, 20)) * interval '1 millisecond' end,
-    ended_at = case when answer.state <> 'waiting' then ?::timestamptz end
-  from answer where answer.id = o.id`
+type Result = DeletionResults[number]['result']
+
+const isWaiting = (result: Result) => !result.success && (result.error === noPeer || result.order === 'waiting')
 
 /** An order waits until its peer is one again. Others of a silent instance wait with it. */
 async function recordResults(deps: OrderDeps, { userId, mode }: Order, results: DeletionResults): Promise<void> {
-  const now = new Date(deps.clock.now())
-  const rows = results.map(({ origin, result }) => ({
-    origin: normalizeOrigin(origin),
-    state: result.success ? 'done' : result.error === noPeer ? 'waiting' : (result.order ?? 'refused'),
-    error: result.success ? null : result.error,
-    receipt: (result.success && result.receipt) || null,
-  }))
-  const silent = { $in: rows.filter(({ state }) => state === 'waiting').map(({ origin }) => String(origin)) }
-  const { orderRetryFirstMs, orderRetryMostMs, orderOverdueMs } = policy
-  const expired = new Date(now.getTime() - orderOverdueMs)
+  const now = deps.clock.now()
+  const resultOf = new Map(results.map(({ origin, result }) => [normalizeOrigin(origin) ?? '', result]))
+  const origins = [...resultOf.keys()]
+  const silent = [...resultOf].flatMap(([origin, result]) => (isWaiting(result) ? [origin] : []))
+  const retryAt = new Date(now + policy.orderBackoff.firstMs)
   await transaction(deps.orm, async (em) => {
-    const times = [now, orderRetryMostMs, orderRetryFirstMs, now]
-    await changeRows(em, answersSql, [expired, JSON.stringify(rows), userId, mode, ...times])
-    const due = { origin: silent, state: 'waiting', nextAttemptAt: { $lte: now } } as const
-    await em.nativeUpdate(DeletionOrder, due, { nextAttemptAt: new Date(now.getTime() + orderRetryFirstMs) })
+    const waiting = { userId, mode, origin: { $in: origins }, state: 'waiting' } as const
+    const lockMode = LockMode.PESSIMISTIC_WRITE
+    for (const order of await em.find(DeletionOrder, waiting, { orderBy: { id: 'asc' }, lockMode })) {
+      const result = resultOf.get(order.origin)
+      if (result) recordResult(order, result, now)
+    }
+    await em.flush()
+    const due = { origin: { $in: silent }, state: 'waiting', nextAttemptAt: { $lte: new Date(now) } } as const
+    await em.nativeUpdate(DeletionOrder, due, { nextAttemptAt: retryAt })
   })
+}
+
+function recordResult(order: DeletionOrder, result: Result, now: number): void {
+  const isOverdue = order.givenAt.getTime() <= now - policy.orderOverdueMs
+  order.error = result.success ? null : result.error
+  order.receipt = (result.success && result.receipt) || null
+  if (isWaiting(result) && !isOverdue) {
+    order.nextAttemptAt = new Date(now + backoffMs(order.attempts, policy.orderBackoff))
+  } else {
+    order.state = isWaiting(result) ? 'overdue' : result.success ? 'done' : 'refused'
+    order.nextAttemptAt = null
+    order.endedAt = new Date(now)
+  }
+  order.attempts += 1
 }
 
 type Due = { userId: string; mode: DeletionMode; origin: string }
@@ -196,12 +201,10 @@ async function repeat(deps: OrderDeps, orders: readonly Due[]): Promise<void> {
   await forgetGone(deps, first, results)
 }
 
+const waitingOrders = { table: 'deletion_orders', key: 'id', where: "state = 'waiting'" }
+
 async function takeDue({ orm, clock }: OrderDeps): Promise<Due[]> {
-  const now = clock.now()
-  const sql = `update deletion_orders set next_attempt_at = ? where id in (
-      select id from deletion_orders where state = 'waiting' and next_attempt_at <= ?
-      order by next_attempt_at limit ? for update skip locked)
-    returning user_id::text as "userId", mode, origin`
-  const parameters = [new Date(now + policy.orderLeaseMs), new Date(now), policy.ordersAtOnce]
-  return await transaction(orm, (em) => read<Due>(em, sql, parameters))
+  const size = { leaseMs: policy.orderLeaseMs, most: policy.ordersAtOnce }
+  const returning = 'user_id::text as "userId", mode, origin'
+  return await transaction(orm, (em) => claimDue<Due>(em, waitingOrders, { ...size, now: clock.now(), returning }))
 }
