@@ -7,10 +7,10 @@ import { expect } from 'chai'
 import { keyContext } from '@gatehouse/openid/keys'
 import { sealPeerSecret } from '../../services/federation-fanout/src/peers/seal-secrets.ts'
 import { mailContext } from '../../services/identity/src/mail/outbox.ts'
+import { contextOf } from '../../services/identity/src/operations/accounts/judge-code.ts'
 import { credentialContext } from '../../services/identity/src/operations/federation/federation-credentials.ts'
-import { contextOf } from '../../services/identity/src/operations/second-factor/judge-code.ts'
-import { runCommand } from './run-arguments.ts'
 import { query } from './query.ts'
+import { runCommand } from './run-arguments.ts'
 
 const [former, next, lost] = ['f'.repeat(40), 'n'.repeat(40), 'l'.repeat(40)]
 const formerKey = createEncryptionKey(former)

@@ -3,9 +3,9 @@ import type { AccountState } from '@gatehouse/contracts'
 import { invalidInput, refuse } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
 import type { RequestContext } from '../http/request-context.ts'
+import type { CallerSigner, RouteTarget } from '../http/route-target.ts'
 import { policy } from '../policy.ts'
-import type { RouteTarget } from '../proxy/routes.ts'
-import type { CachedToken, CallerSigner, SignedCaller } from './callers.ts'
+import type { CachedToken, SignedCaller } from './callers.ts'
 
 /** Whether a bearer token decides who is calling. */
 export function countsToken({ request }: RequestContext, { access, readsToken }: RouteTarget): boolean {

@@ -4,10 +4,9 @@ import type { UpstreamRight } from '@gatehouse/contracts'
 import { entryLimit, refuse, type Clock } from '@gatehouse/runtime'
 import type { UpstreamsWatch } from '@gatehouse/service-kit'
 import { LRUCache } from 'lru-cache'
+import type { CallerSigner } from '../http/route-target.ts'
 import { policy } from '../policy.ts'
 
-/** For one service or upstream. Design: invariant 6. */
-export type CallerSigner = { sign(caller: Caller): string }
 export type CallerSigners = ReturnType<typeof createCallerSigners>
 type SignerOptions = { keys: SigningKeys; issuer: string; clock: Pick<Clock, 'now'> }
 

@@ -5,8 +5,8 @@ import type { UpstreamsWatch } from '@gatehouse/service-kit'
 import type { CallerSigners } from '../auth/callers.ts'
 import { namesIn } from '../http/headers.ts'
 import { normalizePath } from '../http/request-target.ts'
+import type { FindRoute, RouteTarget } from '../http/route-target.ts'
 import type { Timeouts } from '../policy.ts'
-import type { FindRoute, RouteTarget } from '../proxy/routes.ts'
 import { openReplicas, type ReplicaOptions, type Replicas } from '../replicas/replicas.ts'
 
 export type Upstreams = Awaited<ReturnType<typeof openUpstreams>>

@@ -1,10 +1,12 @@
 import type { Peer } from '@gatehouse/domain'
-import { signatureWindowMs } from './peers/signature.ts'
 
 const secondMs = 1_000
 const minuteMs = 60 * secondMs
 const hourMs = 60 * minuteMs
 const dayMs = 24 * hourMs
+
+/** In milliseconds, before or after our clock. Contract: 7. */
+export const signatureWindowMs = 15 * minuteMs
 
 /** Times in milliseconds. */
 export const policy = {

@@ -3,8 +3,7 @@ import { OutboundFailure, type OutboundAnswer } from '@gatehouse/outbound'
 import { loadInstanceSettings } from '@gatehouse/domain'
 import type { Deps } from '../deps.ts'
 import { isSuccess, jsonOf, sendSigned, verifySignedAnswer } from '../peers/exchange.ts'
-import { signatureWindowMs } from '../peers/signature.ts'
-import { policy } from '../policy.ts'
+import { policy, signatureWindowMs } from '../policy.ts'
 
 /** `unreachable` and `clock` may pass, `wrong` will not. */
 export type Unproven = { proven: false; reason: 'unreachable' | 'clock' | 'wrong' }

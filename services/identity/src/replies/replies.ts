@@ -1,11 +1,11 @@
 import { signToken } from '@gatehouse/auth'
 import { instanceProfileNames, type InstanceProfile, type SelfReply } from '@gatehouse/contracts'
-import { sanitizeUser, type LinkedIdentity, type PlainUser, type RevocationTime, type User } from '@gatehouse/domain'
+import { sanitizeUser, type PlainUser, type RevocationTime, type User } from '@gatehouse/domain'
 import { version } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
+import type { Registered } from '../operations/accounts/insert-account.ts'
+import type { IssueTime } from '../operations/accounts/sign-ins.ts'
 import type { Held } from '../operations/approval/hold-registration.ts'
-import type { IssueTime } from '../operations/credentials/sign-ins.ts'
-import type { Registered } from '../operations/registration/insert-account.ts'
 import { loadEmail } from '../queries/load-email.ts'
 import { isRegistrationOpen, loadSettings, type PlainSettings } from '../queries/load-settings.ts'
 
@@ -43,11 +43,6 @@ export async function selfReply(deps: Pick<Deps, 'orm' | 'config'>, user: PlainU
     ...(memberInvites > 0 && { memberInvites }),
     ...(await loadEmail(deps, user)),
   }
-}
-
-/** Contract: 3, Identity providers. */
-export function identityReply({ id, provider, name, linkedAt, lastUsedAt }: LinkedIdentity) {
-  return { id, provider, name: name ?? null, linkedAt: linkedAt.getTime(), lastUsedAt: lastUsedAt?.getTime() ?? null }
 }
 
 /** Contract: 3. */

@@ -3,10 +3,10 @@ import { assertCallerCurrent, findLogin, type ActingCaller } from '@gatehouse/au
 import { changeRows, read, takeShared, transaction } from '@gatehouse/database'
 import { rateLimited, refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
+import { findApplication } from '../clients/client.ts'
 import type { Deps } from '../deps.ts'
 import { insertGrant } from '../grants/allow.ts'
 import { policy } from '../policy.ts'
-import { findApplication } from '../provider/client.ts'
 import { askingApplication, knownScopes } from './interaction.ts'
 
 type Waiting = { hash: string; applicationId: string; payload: { params?: { scope?: string } } }

@@ -6,11 +6,11 @@ import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Context } from 'koa'
 import type { ProviderInteraction } from 'oidc-provider'
+import { findApplication } from '../clients/client.ts'
 import type { Deps } from '../deps.ts'
-import { isLoginDue } from '../grants/authentication.ts'
 import { insertGrant } from '../grants/allow.ts'
-import { findApplication } from '../provider/client.ts'
-import { withPublicAddress } from '../routes/protocol.ts'
+import { isLoginDue } from '../grants/authentication.ts'
+import { withPublicAddress } from '../provider/providers.ts'
 
 type Http = Pick<Context, 'req' | 'res'>
 type Asked = { uid: string; caller: ActingCaller }

@@ -6,8 +6,8 @@ import { batchedStatement, changeRows, columnsOf, read } from '@gatehouse/databa
 import { Application } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Payload, ProviderContext } from 'oidc-provider'
+import { applicationColumns, clientMetadata, readApplication } from '../clients/client.ts'
 import type { Deps } from '../deps.ts'
-import { applicationColumns, clientMetadata, readApplication } from './client.ts'
 
 type AdapterDeps = Pick<Deps, 'orm' | 'clock' | 'config'> & {
   onReuse(model: string): void

@@ -1,7 +1,7 @@
 import { LinkedIdentity, nextId, type User } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../../deps.ts'
-import { claimIdentity } from '../approval/waiting.ts'
+import { claimIdentity } from './waiting.ts'
 
 /** Of the table, as its migration names it. */
 export const identityConstraint = 'linked_identities_issuer_subject'

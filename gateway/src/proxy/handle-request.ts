@@ -6,13 +6,14 @@ import { acceptRequestId, clientNetwork, requestIdHeader } from '@gatehouse/serv
 import { authenticate, countsToken, verifyBearer } from '../auth/authenticate.ts'
 import type { SignedCaller } from '../auth/callers.ts'
 import type { Deps } from '../deps.ts'
+import { RequestContext } from '../http/request-context.ts'
+import { parseRequestTarget } from '../http/request-target.ts'
+import type { FindRoute, RouteTarget } from '../http/route-target.ts'
 import { createLocalApp } from '../local/web-app.ts'
 import { policy } from '../policy.ts'
-import { hasBody, openNoBody, receiveBody } from '../proxy/bodies.ts'
-import { proxyRequest } from '../proxy/proxy-request.ts'
-import { createEndpointRoutes, type FindRoute, type RouteTarget } from '../proxy/routes.ts'
-import { RequestContext } from './request-context.ts'
-import { parseRequestTarget } from './request-target.ts'
+import { hasBody, openNoBody, receiveBody } from './bodies.ts'
+import { proxyRequest } from './proxy-request.ts'
+import { createEndpointRoutes } from './routes.ts'
 
 /** Routes requests to services, upstreams or the local app. The handler never rejects. */
 export function createRequestHandler(deps: Deps) {
