@@ -80,8 +80,10 @@ async function serveTarget(deps: Deps, context: RequestContext, target: RouteTar
   await proxyRequest(deps, context, { target, caller, judgeAgain, openBody })
 }
 
+type QuotaDeps = Pick<Deps, 'connectionLimits' | 'requestQuota'>
+
 /** Throws too_many_connections. Contract: 1. */
-function limitRequests({ connectionLimits, requestQuota }: Deps, context: RequestContext): void {
+function limitRequests({ connectionLimits, requestQuota }: QuotaDeps, context: RequestContext): void {
   const { request, response, network } = context
   const isRefused = connectionLimits.isRefused(request.socket)
   if (isRefused) response.setHeader('Connection', 'close')
@@ -89,8 +91,15 @@ function limitRequests({ connectionLimits, requestQuota }: Deps, context: Reques
   context.release = () => requestQuota.release(network)
 }
 
+type LimitDeps = Pick<Deps, 'rateLimits' | 'gatewayMetrics'>
+
 /** Counts by address first, and by account or upstream once the caller is known. Throws rate_limited. Spec: Limits; Contract: 1, 3. */
-async function enforceRateLimit(deps: Deps, context: RequestContext, limit: RateLimit, key: string): Promise<void> {
+async function enforceRateLimit(
+  deps: LimitDeps,
+  context: RequestContext,
+  limit: RateLimit,
+  key: string,
+): Promise<void> {
   const { allowed, remaining, resetSeconds } = await deps.rateLimits.consume(limit, key)
   context.rateLimitHeaders = ['RateLimit-Limit', String(limit.requests), 'RateLimit-Remaining', String(remaining)]
   context.rateLimitHeaders.push('RateLimit-Reset', String(resetSeconds))

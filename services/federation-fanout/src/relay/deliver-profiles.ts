@@ -3,8 +3,8 @@ import { endpoints, relayReply, profileChanged } from '@gatehouse/contracts'
 import { bigintArray, changeRows, read } from '@gatehouse/database'
 import { findNamedInstances, loadInstanceSettings, Peer, queueDeliveries } from '@gatehouse/domain'
 import type { Deps } from '../deps.ts'
-import { isSuccess, jsonOf, sendToPeer, tryExchange } from '../peers/exchange.ts'
-import { withPeer } from '../peers/with-peer.ts'
+import { isSuccess, jsonOf, sendToPeer, tryExchange, type SendDeps } from '../peers/exchange.ts'
+import { withPeer, type PeerDeps } from '../peers/with-peer.ts'
 import { delayAfter, policy } from '../policy.ts'
 import { accountStateEvents, findNativeUser, listNativeUsers, profileEvent } from './native-profiles.ts'
 
@@ -17,7 +17,7 @@ const final = ['duplicate', 'recipient_not_found', 'attribution_mismatch', 'unkn
 export const dueDeliveries = `federation_deliveries d join peers p on p.id = d.peer_id
     where d.next_attempt_at <= ? and p.status = 'active'`
 
-export async function deliverDue(deps: Deps): Promise<void> {
+export async function deliverDue(deps: SendDeps & PeerDeps & Pick<Deps, 'background'>): Promise<void> {
   const sql = `select distinct p.id::text as id from ${dueDeliveries}`
   const peers = await read<{ id: string }>(deps.orm.em.fork(), sql, [new Date(deps.clock.now())])
   for (const { id } of peers) {
@@ -28,7 +28,7 @@ export async function deliverDue(deps: Deps): Promise<void> {
 }
 
 /** True: more may be due. */
-async function deliverBatch(deps: Deps, peerId: string): Promise<boolean> {
+async function deliverBatch(deps: SendDeps & PeerDeps, peerId: string): Promise<boolean> {
   const em = deps.orm.em.fork()
   const peer = await em.findOne(Peer, { id: peerId, status: 'active' })
   if (!peer) return false
@@ -46,7 +46,7 @@ async function deliverBatch(deps: Deps, peerId: string): Promise<boolean> {
 }
 
 /** One replica holds each delivery until the lease ends. */
-async function claim({ orm, clock }: Deps, peerId: string): Promise<Delivery[]> {
+async function claim({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, peerId: string): Promise<Delivery[]> {
   const now = clock.now()
   return await read<Delivery>(
     orm.em.fork(),
@@ -62,7 +62,7 @@ type Outcome = { status: number; ended: Set<string> }
 
 const nothingSent: Outcome = { status: 200, ended: new Set() }
 
-async function post(deps: Deps, peer: Peer, events: readonly object[]): Promise<Outcome> {
+async function post(deps: SendDeps & Pick<Deps, 'orm'>, peer: Peer, events: readonly object[]): Promise<Outcome> {
   const { instanceId } = await loadInstanceSettings(deps.orm.em.fork())
   const source = { sourceInstance: deps.config.publicAddress.origin, sourceInstanceId: instanceId }
   const body = { version: 1, ...source, events }
@@ -77,7 +77,11 @@ async function post(deps: Deps, peer: Peer, events: readonly object[]): Promise<
 }
 
 /** What changed meanwhile has another version: it stays, and is due. */
-async function finish(deps: Deps, peerId: string, { over, kept }: { over: Delivery[]; kept: Delivery[] }) {
+async function finish(
+  deps: Pick<Deps, 'orm' | 'clock'>,
+  peerId: string,
+  { over, kept }: { over: Delivery[]; kept: Delivery[] },
+) {
   const em = deps.orm.em.fork()
   if (over.length > 0) {
     const users = bigintArray(over.map(({ userId }) => userId))
@@ -97,7 +101,7 @@ async function finish(deps: Deps, peerId: string, { over, kept }: { over: Delive
 }
 
 /** Ten failures: unreachable. Five refusals: an admin is needed. A success clears both. */
-async function countOutcome(deps: Deps, origin: string, status: number): Promise<void> {
+async function countOutcome(deps: PeerDeps, origin: string, status: number): Promise<void> {
   await withPeer(deps, { origin }, async (_em, peer) => {
     if (peer?.status !== 'active') return
     const now = new Date(deps.clock.now())
@@ -116,7 +120,9 @@ async function countOutcome(deps: Deps, origin: string, status: number): Promise
 }
 
 /** Contract: 7. */
-export async function consumeProfileChanges(deps: Deps): Promise<Subscription> {
+export async function consumeProfileChanges(
+  deps: Pick<Deps, 'orm' | 'bus' | 'clock' | 'maintenance'>,
+): Promise<Subscription> {
   const onChange = async ({ payload: { userId } }: Received<typeof profileChanged>) => {
     if (await enqueueProfile(deps, userId)) void deps.maintenance.runNow()
   }

@@ -12,19 +12,21 @@ import { isRegistrationOpen, loadSettings, type PlainSettings } from '../queries
 /** A change since `issuedAt` revokes the token: the account or one of its sign-ins has that time. */
 type Holder = { user: User; issuedAt: IssueTime | RevocationTime }
 
+type TokenDeps = Pick<Deps, 'config' | 'tokenKey'>
+
 /** Spec: Token payload. */
-export function tokenReply({ config, tokenKey }: Deps, { user, issuedAt }: Holder) {
+export function tokenReply({ config, tokenKey }: TokenDeps, { user, issuedAt }: Holder) {
   const subject = { userId: user.id, username: user.username }
   return { token: signToken(tokenKey, subject, { expiresIn: config.jwtExpiresIn, now: issuedAt }) }
 }
 
 /** Spec: register, login. */
-export function credentialsReply(deps: Deps, holder: Holder) {
+export function credentialsReply(deps: TokenDeps, holder: Holder) {
   return { ...tokenReply(deps, holder), user: sanitizeUser(holder.user, true) }
 }
 
 /** A receipt where an admin decides. Contract: 3, Approval. */
-export const registeredReply = (deps: Deps, registered: Registered | Held) =>
+export const registeredReply = (deps: TokenDeps, registered: Registered | Held) =>
   'pending' in registered ? registered : credentialsReply(deps, registered)
 
 export const statusOf = (registered: Registered | Held) =>
@@ -46,7 +48,7 @@ export async function selfReply(deps: Pick<Deps, 'orm' | 'config'>, user: PlainU
 }
 
 /** Contract: 3. */
-export function instanceReply(settings: PlainSettings, { config }: Deps) {
+export function instanceReply(settings: PlainSettings, { config }: Pick<Deps, 'config'>) {
   return {
     name: settings.instanceName,
     ...profileOf(settings),

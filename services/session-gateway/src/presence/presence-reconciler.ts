@@ -22,8 +22,6 @@ type ReconcilerDeps = Pick<OperationContext, 'log' | 'timer' | 'timings'> & {
   feed: Pick<PresenceFeed, 'recorded'>
   node: Pick<SessionNode, 'id' | 'heartbeat'>
   remotePresences: Pick<RemotePresences, 'onlineIds'>
-  /** Runs before a user is written under the new id of the node. */
-  onReRegistered(): void
 }
 
 export type PresenceReconciler = ReturnType<typeof createPresenceReconciler>
@@ -36,6 +34,7 @@ export function createPresenceReconciler(deps: ReconcilerDeps) {
   const pending = new Set<LocalUser>()
   const answering = new Set<Promise<void>>()
   let syncedAs = node.id
+  let onReRegistered = (): void => undefined
   let running: Promise<void> | undefined
   let scheduled: unknown
   let stopped = false
@@ -56,7 +55,7 @@ export function createPresenceReconciler(deps: ReconcilerDeps) {
   function resync(): void {
     if (node.id === syncedAs) return
     syncedAs = node.id
-    deps.onReRegistered()
+    onReRegistered()
     for (const user of sessions.users()) apply(user, 'nodeReRegistered')
   }
 
@@ -201,6 +200,8 @@ export function createPresenceReconciler(deps: ReconcilerDeps) {
     },
     forceOffline: (user: LocalUser) => apply(user, 'forcedOut'),
     resync,
+    /** `listener` runs before a user is written under the new id of the node. */
+    onReRegistered: (listener: () => void): void => void (onReRegistered = listener),
     async [Symbol.asyncDispose](): Promise<void> {
       stopped = true
       tracker.stop()
