@@ -47,6 +47,18 @@ const relayedEvents = [
   events.identityChanged,
 ]
 
+const routes = [
+  accountStateRoutes,
+  authRoutes,
+  providerRoutes,
+  providerLogoutRoutes,
+  userRoutes,
+  uploadRoutes,
+  upstreamRoutes,
+  adminRoutes,
+  operatorRoutes,
+]
+
 export async function startIdentity(
   config: IdentityConfig,
   resources: Resources,
@@ -92,17 +104,6 @@ export async function startIdentity(
   opening.use(startOrders(deps))
   opening.use(startUpstreamDeletions(deps))
   opening.use(await startMailSender(deps))
-  const routes = [
-    accountStateRoutes,
-    authRoutes,
-    providerRoutes,
-    providerLogoutRoutes,
-    userRoutes,
-    uploadRoutes,
-    upstreamRoutes,
-    adminRoutes,
-    operatorRoutes,
-  ]
   const routers = routes.map((make) => make(deps))
   const readiness = { hashing: () => deps.hasher.ready() }
   const uploads = () => uploadStore.check().then(() => true)

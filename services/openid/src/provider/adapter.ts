@@ -141,6 +141,7 @@ const consumeSql = `with consumed as (
   select count(*)::int as count from consumed`
 
 /** Ids of secrets are stored hashed, and nowhere else. One statement for each step: it holds with any number of replicas. */
+// eslint-disable-next-line max-lines-per-function -- one method for each that the library calls
 export function createAdapter(deps: AdapterDeps) {
   const { orm, clock } = deps
   const em = () => orm.em.fork()

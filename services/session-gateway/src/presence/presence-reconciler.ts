@@ -27,6 +27,7 @@ type ReconcilerDeps = Pick<OperationContext, 'log' | 'timer' | 'timings'> & {
 export type PresenceReconciler = ReturnType<typeof createPresenceReconciler>
 
 /** One batch at a time keeps the order of changes, and many handshakes share statements. */
+// eslint-disable-next-line max-lines-per-function -- one thing: its functions share its state
 export function createPresenceReconciler(deps: ReconcilerDeps) {
   const { log, timer, timings, sessions, presenceStore: store, feed, node, remotePresences } = deps
   const tracker = createPresenceTracker(deps, enqueue)
