@@ -21,19 +21,79 @@ export const programs = [['calls'], ['embedded'], ['cli', 'cluster', 'example']]
 /** What else is a package in deploy/. */
 export const packagesOfDeploy = ['cli', 'importer']
 
-/** The folders of the session gateway, likewise. */
-export const sessionGatewayFolders = [
-  ['connection', 'nodes'],
-  ['sessions'],
-  ['presence'],
-  ['admin-watch', 'upstreams'],
-  ['handshake', 'routes'],
-]
+/**
+ * The folders within a folder, likewise. Its own files are below them all, but for `service.ts` and `main.ts`, which are above, and
+ * `deps.ts`, which may have a type of any of them.
+ */
+export const folderLayers = {
+  'gateway/src': [['limits', 'replicas'], ['http'], ['auth'], ['local', 'upstreams', 'websocket'], ['proxy']],
+  'services/federation-fanout/src': [
+    ['peers'],
+    ['handshake', 'relay', 'replies', 'requests'],
+    ['operations'],
+    ['maintenance', 'routes'],
+  ],
+  'services/identity/src': [
+    ['hashing', 'uploads'],
+    ['providers', 'queries'],
+    ['mail'],
+    ['operations'],
+    ['replies'],
+    ['routes', 'rpc'],
+  ],
+  'services/identity/src/operations': [
+    ['accounts'],
+    ['approval', 'credentials'],
+    ['email', 'export', 'passkeys', 'registration', 'second-factor'],
+    ['deletion', 'profile', 'providers'],
+    ['administration', 'federation'],
+  ],
+  'services/openid/src': [
+    ['grants', 'keys'],
+    ['clients'],
+    ['notices', 'provider'],
+    ['applications', 'operations'],
+    ['routes'],
+  ],
+  'services/session-gateway/src': [
+    ['connection', 'nodes'],
+    ['sessions'],
+    ['presence'],
+    ['admin-watch', 'upstreams'],
+    ['handshake', 'routes'],
+  ],
+}
 
 const anyPackage = `^(gateway|(?:services|libs)/[^/]+|deploy/(?:${packagesOfDeploy.join('|')}))/`
 const tests = '\\.test\\.tsx?$|/test/'
-const sessionGateway = '^services/session-gateway/src/'
 const pathOf = (/** @type {string[]} */ names) => `^libs/(${names.join('|')})/`
+
+/** A folder imports lower layers, and the files beside the folders; those import no folder. */
+function rulesOfFolders(/** @type {string} */ path, /** @type {string[][]} */ folders) {
+  const above = '(service|main)\\.ts$'
+  const layerRules = folders.map((names, index) => ({
+    name: `${path}: layer-${index}`,
+    comment: 'A folder imports lower layers.',
+    severity: 'error',
+    from: { path: `^${path}/(${names.join('|')})/`, pathNot: tests },
+    to: { path: `^${path}/((${folders.slice(index).flat().join('|')})/|${above})`, pathNot: `^${path}/$1/` },
+  }))
+  const beside = {
+    name: `${path}: beside`,
+    comment: 'What all folders share imports none of them.',
+    severity: 'error',
+    from: { path: `^${path}/[^/]+$`, pathNot: `${tests}|/(deps|service|main)\\.ts$` },
+    to: { path: `^${path}/[^/]+/` },
+  }
+  const types = {
+    name: `${path}: types`,
+    comment: 'deps.ts says what is handed in: it imports types.',
+    severity: 'error',
+    from: { path: `^${path}/deps\\.ts$` },
+    to: { path: `^${path}/[^/]+/`, dependencyTypesNot: ['type-only'] },
+  }
+  return [...layerRules, beside, types]
+}
 
 export default {
   forbidden: [
@@ -72,23 +132,7 @@ export default {
       from: { path: `^deploy/(${programs[index]?.join('|')})/`, pathNot: tests },
       to: { path: `^deploy/(${programs.slice(index).flat().join('|')})/`, pathNot: '^deploy/$1/' },
     })),
-    ...sessionGatewayFolders.map((folders, index) => ({
-      name: `session-gateway-${index}`,
-      comment: 'A folder of the session gateway imports lower layers, and what all of them share.',
-      severity: 'error',
-      from: { path: `${sessionGateway}(${folders.join('|')})/`, pathNot: tests },
-      to: {
-        path: `${sessionGateway}((${sessionGatewayFolders.slice(index).flat().join('|')})/|(service|main)\\.ts$)`,
-        pathNot: `${sessionGateway}$1/`,
-      },
-    })),
-    {
-      name: 'session-gateway-context',
-      comment: 'What all folders of the session gateway share imports none of them.',
-      severity: 'error',
-      from: { path: `${sessionGateway}[^/]+$`, pathNot: `${tests}|/(service|main)\\.ts$` },
-      to: { path: `${sessionGateway}[^/]+/` },
-    },
+    ...Object.entries(folderLayers).flatMap(([path, folders]) => rulesOfFolders(path, folders)),
   ],
   options: {
     exclude: { path: 'node_modules|/dist/' },

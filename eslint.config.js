@@ -29,6 +29,13 @@ const loggedError = [
   { selector: `${logCall}[callee.object.property.name='log'] ${errorField}`, message: errorKey },
 ]
 
+const literalSpread = [
+  {
+    selector: 'SpreadElement > :matches(ObjectExpression, ArrayExpression)',
+    message: 'A spread literal only saves lines: write its members out.',
+  },
+]
+
 const ignoredStatus =
   'A refused request fails the test later and elsewhere: wrap it in answered(…) of test-kit, or read its status.'
 const method = '/^(GET|POST|PUT|PATCH|DELETE)\\b/'
@@ -50,9 +57,10 @@ export default tseslint.config(
       '@typescript-eslint/consistent-type-imports': 'error',
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
       '@typescript-eslint/switch-exhaustiveness-check': 'error',
+      'max-lines-per-function': ['error', { max: 60, skipBlankLines: true, skipComments: true }],
       'no-console': 'error',
       'no-restricted-exports': ['error', { restrictDefaultExports: { direct: true } }],
-      'no-restricted-syntax': ['error', ...loggedError],
+      'no-restricted-syntax': ['error', ...loggedError, ...literalSpread],
 
       // Exceptions from the strict set, each with its reason.
       // Handlers of JSX attributes may be async: what they reject with is handled inside.
@@ -86,13 +94,13 @@ export default tseslint.config(
         { object: 'crypto', property: 'randomUUID', message: random },
         { object: 'crypto', property: 'getRandomValues', message: random },
       ],
-      'no-restricted-syntax': ['error', ...loggedError, ...ambient, ...revocationRule],
+      'no-restricted-syntax': ['error', ...loggedError, ...literalSpread, ...ambient, ...revocationRule],
     },
   },
   {
     files: ['libs/authority/**'],
     ignores: tests,
-    rules: { 'no-restricted-syntax': ['error', ...loggedError, ...ambient] },
+    rules: { 'no-restricted-syntax': ['error', ...loggedError, ...literalSpread, ...ambient] },
   },
   {
     files: ['services/web/**'],
@@ -109,7 +117,9 @@ export default tseslint.config(
   {
     files: tests,
     rules: {
-      'no-restricted-syntax': ['error', ...loggedError, ...unreadRequests],
+      'no-restricted-syntax': ['error', ...loggedError, ...literalSpread, ...unreadRequests],
+      // A `describe` holds the tests of one subject.
+      'max-lines-per-function': 'off',
       // Chai asserts by property.
       '@typescript-eslint/no-unused-expressions': 'off',
       // What is missing in a test fails it at that line.

@@ -14,8 +14,8 @@ import {
 } from '@gatehouse/auth'
 import { documentedCommand, migratedDatabase } from '@gatehouse/test-kit'
 import { expect } from 'chai'
-import { runCommand } from './run-arguments.ts'
 import { query } from './query.ts'
+import { runCommand } from './run-arguments.ts'
 
 const [former, next, lost] = ['f'.repeat(40), 'n'.repeat(40), 'l'.repeat(40)]
 const formerKey = createEncryptionKey(former)

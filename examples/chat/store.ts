@@ -27,6 +27,7 @@ export type Store = ReturnType<typeof createStore>
  * space that the user is no member of is not found. Where an account is to write or own something, the row of the account
  * is locked: its deletion commits either before, and nothing is written, or after, and deletes what was written.
  */
+// eslint-disable-next-line max-lines-per-function -- the operations of one store
 export function createStore(pool: Pool) {
   const all = async <Row extends object>(sql: string, values: unknown[]) => (await pool.query<Row>(sql, values)).rows
   const one = async <Row extends object>(sql: string, values: unknown[]) => (await all<Row>(sql, values))[0]

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { layers, packagesOfDeploy, programs, sessionGatewayFolders } from '../../.dependency-cruiser.js'
+import { folderLayers, layers, packagesOfDeploy, programs } from '../../.dependency-cruiser.js'
 import { root } from '../setup/project.js'
 
 type Violation = { from: string; rule: { name: string } }
@@ -93,34 +93,42 @@ describe('the structure of the packages', () => {
     })
   })
 
-  it('lets a folder of the session gateway import lower ones, and what they share imports none', async () => {
+  it('lets a folder of a service import lower ones and what they share, which imports none but for types', async () => {
     const source = 'services/session-gateway/src'
     for (const folder of ['connection', 'nodes', 'presence']) await create(`${source}/${folder}/one.ts`, 'export {}')
-    await create(`${source}/presence/two.ts`, `import './one.ts'; import '../nodes/one.ts'`)
+    await create(`${source}/presence/two.ts`, `import './one.ts'; import '../nodes/one.ts'; import '../policy.ts'`)
     await create(`${source}/service.ts`, `import './presence/two.ts'`)
     await create(`${source}/sessions/upwards.ts`, `import '../presence/one.ts'`)
     await create(`${source}/nodes/sidewards.ts`, `import '../connection/one.ts'`)
+    await create(`${source}/connection/wiring.ts`, `import '../service.ts'`)
     await create(`${source}/policy.ts`, `import './nodes/one.ts'`)
+    await create('gateway/src/auth/callers.ts', 'export type Callers = 1')
+    await create('gateway/src/deps.ts', `import type { Callers } from './auth/callers.ts'; export type Deps = Callers`)
+    await create('services/openid/src/deps.ts', `import './keys/keys.ts'`)
+    await create('services/openid/src/keys/keys.ts', 'export {}')
 
     expect(await check()).to.deep.equal({
-      [`${source}/sessions/upwards.ts`]: ['session-gateway-1'],
-      [`${source}/nodes/sidewards.ts`]: ['session-gateway-0'],
-      [`${source}/policy.ts`]: ['session-gateway-context'],
+      [`${source}/sessions/upwards.ts`]: [`${source}: layer-1`],
+      [`${source}/nodes/sidewards.ts`]: [`${source}: layer-0`],
+      [`${source}/connection/wiring.ts`]: [`${source}: layer-0`],
+      [`${source}/policy.ts`]: [`${source}: beside`],
+      'services/openid/src/deps.ts': ['services/openid/src: types'],
     })
   })
 
-  it('has a layer for every library, every program and every folder of the session gateway', () => {
-    const folders = readdirSync(join(root, 'deploy'), { withFileTypes: true }).filter((entry) => entry.isDirectory())
-    const ofPrograms = folders
-      .map(({ name }) => name)
-      .filter((name) => existsSync(join(root, 'deploy', name, 'main.ts')))
+  it('has a layer for every library and every program, and for every folder of what has layers of its own', () => {
+    const foldersOf = (path: string): string[] => {
+      const entries = readdirSync(join(root, path), { withFileTypes: true })
+      return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+    }
+    const ofPrograms = foldersOf('deploy').filter((name) => existsSync(join(root, 'deploy', name, 'main.ts')))
 
     expect(layers.flat()).to.have.members(readdirSync(join(root, 'libs')))
     expect(programs.flat()).to.include.members(ofPrograms)
-    const isPackage = ({ name }: { name: string }) => existsSync(join(root, 'deploy', name, 'package.json'))
-    expect(packagesOfDeploy).to.have.members(folders.filter(isPackage).map(({ name }) => name))
-    const source = readdirSync(join(root, 'services/session-gateway/src'), { withFileTypes: true })
-    const ofSessionGateway = source.filter((entry) => entry.isDirectory()).map(({ name }) => name)
-    expect(sessionGatewayFolders.flat()).to.have.members(ofSessionGateway)
+    const isPackage = (name: string) => existsSync(join(root, 'deploy', name, 'package.json'))
+    expect(packagesOfDeploy).to.have.members(foldersOf('deploy').filter(isPackage))
+    for (const [path, folders] of Object.entries(folderLayers)) {
+      expect(folders.flat(), path).to.have.members(foldersOf(path))
+    }
   })
 })

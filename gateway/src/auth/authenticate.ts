@@ -3,9 +3,12 @@ import type { AccountState } from '@gatehouse/contracts'
 import { invalidInput, refuse } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
 import type { RequestContext } from '../http/request-context.ts'
+import type { CallerSigner, RouteTarget } from '../http/route-target.ts'
 import { policy } from '../policy.ts'
-import type { RouteTarget } from '../proxy/routes.ts'
-import type { CachedToken, CallerSigner, SignedCaller } from './callers.ts'
+import type { CachedToken, SignedCaller } from './callers.ts'
+
+type TokenDeps = Pick<Deps, 'tokenCache' | 'clock'>
+type AuthenticateDeps = TokenDeps & Pick<Deps, 'accountStates' | 'upstreamCallers'>
 
 /** Whether a bearer token decides who is calling. */
 export function countsToken({ request }: RequestContext, { access, readsToken }: RouteTarget): boolean {
@@ -14,7 +17,7 @@ export function countsToken({ request }: RequestContext, { access, readsToken }:
 }
 
 /** Verifies the signature only. Throws unauthorized, invalid_token. */
-export function verifyBearer(deps: Deps, context: RequestContext): CachedToken {
+export function verifyBearer(deps: TokenDeps, context: RequestContext): CachedToken {
   const token = parseBearer(authorizationOf(context))
   if (token === undefined) throw refuse.unauthorized()
   const cached = deps.tokenCache.verifyCached(token, deps.clock.now())
@@ -27,7 +30,11 @@ export function verifyBearer(deps: Deps, context: RequestContext): CachedToken {
  * revocation, admin. Throws unauthorized, invalid_token, token_revoked, account_deleted, admin_required and
  * second_factor_setup_required, and as the account states and a statement do. Spec: Bearer tokens; Design: invariant 1.
  */
-export async function authenticate(deps: Deps, context: RequestContext, target: RouteTarget): Promise<SignedCaller> {
+export async function authenticate(
+  deps: AuthenticateDeps,
+  context: RequestContext,
+  target: RouteTarget,
+): Promise<SignedCaller> {
   const { clientAddress: address } = context
   const { access, signer, right } = target
   if (access === 'upstream') {

@@ -4,10 +4,9 @@ import type { UpstreamRight } from '@gatehouse/contracts'
 import { entryLimit, refuse, type Clock } from '@gatehouse/runtime'
 import { createStatementVerifier, type UpstreamsWatch } from '@gatehouse/upstreams'
 import { LRUCache } from 'lru-cache'
+import type { CallerSigner } from '../http/route-target.ts'
 import { policy } from '../policy.ts'
 
-/** For one service or upstream. Design: invariant 6. */
-export type CallerSigner = { sign(caller: Caller): string }
 export type CallerSigners = ReturnType<typeof createCallerSigners>
 type SignerOptions = { keys: SigningKeys; issuer: string; clock: Pick<Clock, 'now'> }
 

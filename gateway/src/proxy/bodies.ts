@@ -4,8 +4,8 @@ import { invalidInput, refuse, type Quota } from '@gatehouse/runtime'
 import type { Dispatcher } from 'undici'
 import type { Deps } from '../deps.ts'
 import type { RequestContext } from '../http/request-context.ts'
+import type { RouteTarget } from '../http/route-target.ts'
 import { policy } from '../policy.ts'
-import type { RouteTarget } from './routes.ts'
 
 export type Body = { buffer: Buffer | null } | { stream: Readable; length: string | undefined }
 

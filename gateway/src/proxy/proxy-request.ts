@@ -7,9 +7,9 @@ import type { Deps } from '../deps.ts'
 import { toClientHeaders, toUpstreamHeaders } from '../http/headers.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { checkQuery } from '../http/request-target.ts'
+import type { RouteTarget } from '../http/route-target.ts'
 import type { Pools, Replica } from '../replicas/replicas.ts'
 import { createResponseBuffer, type Body, type ResponseBuffer } from './bodies.ts'
-import type { RouteTarget } from './routes.ts'
 
 type ProxyDeps = Pick<Deps, 'timeouts' | 'capacity' | 'gatewayMetrics' | 'log'>
 type Proxied = { target: RouteTarget; caller: SignedCaller }

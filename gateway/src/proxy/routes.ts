@@ -1,45 +1,8 @@
-import { endpoints, protocolRoutes, type Access, type Endpoint, type RateLimit } from '@gatehouse/contracts'
-import type { ProtocolRoute, ServiceName, UpstreamRight } from '@gatehouse/contracts'
+import { endpoints, protocolRoutes, type Endpoint, type ProtocolRoute, type ServiceName } from '@gatehouse/contracts'
 import type { Quota } from '@gatehouse/runtime'
-import type { CallerSigner } from '../auth/callers.ts'
+import type { CallerSigner, FindRoute, RouteTarget } from '../http/route-target.ts'
 import { policy, type Timeouts } from '../policy.ts'
-import type { Lane, Replicas } from '../replicas/replicas.ts'
-
-export type RouteTarget = {
-  /** Never contains client input. */
-  readonly route: string
-  readonly service: string
-  readonly replicas: Replicas
-  readonly lane: Lane
-  readonly access: Access
-  /** With access `upstream`. */
-  readonly right: UpstreamRight | undefined
-  /** A bearer token counts although none is required. */
-  readonly readsToken: boolean
-  /** Otherwise the service does not get them. */
-  readonly readsCookies: boolean
-  /** `Authorization` is of the service, no token of a user. The service decides which origins may read. */
-  readonly isProtocol: boolean
-  readonly limit: RateLimit | undefined
-  readonly signer: CallerSigner
-  /** The body is ignored, and the request may be repeated. */
-  readonly isRead: boolean
-  readonly body: {
-    readonly maxBytes: number
-    /** The service gets it while it is received, and may refuse it by its headers. */
-    readonly isStreamed: boolean
-    /** Counts what it takes beyond a JSON body. */
-    readonly budget?: Quota
-  }
-  readonly isUpload: boolean
-  /** Otherwise a query that is not encoded correctly is refused. */
-  readonly anyQuery: boolean
-  /** Counts what slow readers leave unread. */
-  readonly responseBudget: Quota
-  readonly timeoutMs: number
-  /** Dropped beside the hop-by-hop fields. */
-  readonly droppedFromResponses: ReadonlySet<string> | undefined
-}
+import type { Replicas } from '../replicas/replicas.ts'
 
 type OfServices = { replicas: Record<ServiceName, Replicas>; signers: Record<ServiceName, CallerSigner> }
 type TargetDeps = OfServices & { timeouts: Timeouts; bufferBudget: Quota }
@@ -86,9 +49,6 @@ function bodyOf({ name, body }: Endpoint): RouteTarget['body'] {
   return { maxBytes: policy.jsonBodyBytes, isStreamed: false }
 }
 
-/** Undefined for an unknown path. `path` is set when it is rewritten. */
-export type Route = { target: RouteTarget; path?: string } | { allowed: string[] } | undefined
-export type FindRoute = (method: string, path: string) => Route
 type Methods = ReadonlyMap<string, { target: RouteTarget }>
 type Pattern = { path: string; segments: readonly string[]; methods: Methods }
 

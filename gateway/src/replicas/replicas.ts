@@ -31,6 +31,7 @@ export type ReplicaOptions = DiscoveryOptions & {
 export type Replicas = ReturnType<typeof openReplicas>
 
 /** Opens the connection pools of a service, which has no replicas yet. Requests serve as health checks. */
+// eslint-disable-next-line max-lines-per-function -- one thing: its functions share its state
 export function openReplicas(options: ReplicaOptions) {
   const { clock, capacity, timeouts } = options
   const connections = { json: capacity.connectionsPerReplica, file: capacity.fileConnectionsPerReplica }

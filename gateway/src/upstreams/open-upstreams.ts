@@ -4,8 +4,8 @@ import type { Upstream, UpstreamRoute, UpstreamsWatch } from '@gatehouse/upstrea
 import type { CallerSigners } from '../auth/callers.ts'
 import { namesIn } from '../http/headers.ts'
 import { normalizePath } from '../http/request-target.ts'
+import type { FindRoute, RouteTarget } from '../http/route-target.ts'
 import type { Timeouts } from '../policy.ts'
-import type { FindRoute, RouteTarget } from '../proxy/routes.ts'
 import { openReplicas, type ReplicaOptions, type Replicas } from '../replicas/replicas.ts'
 
 export type Upstreams = Awaited<ReturnType<typeof openUpstreams>>
@@ -39,7 +39,11 @@ export async function openUpstreams(options: Options) {
     const removed = [...open.keys()].filter((name) => !names.has(name)).map((name) => ({ name, origins: [] }))
     // Requests under way of a removed upstream end normally.
     const followed = [...upstreams, ...removed].map(follow)
-    findRoute = createUpstreamRoutes(upstreams, targetOf)
+    findRoute = createUpstreamRoutes(upstreams, ({ name }, route, method) => {
+      const known = open.get(name)
+      if (!known) throw new Error(`the upstream ${name} is not open`)
+      return targetOf(known, { name, route, method, timeouts: options.timeouts })
+    })
     await Promise.all(followed)
   }
 
@@ -49,39 +53,6 @@ export async function openUpstreams(options: Options) {
     if (isDeepStrictEqual(known.origins, origins)) return
     known.origins = origins
     await known.replicas.follow(origins)
-  }
-
-  function targetOf({ name }: Upstream, route: UpstreamRoute, method: string): RouteTarget {
-    const known = open.get(name)
-    if (!known) throw new Error(`the upstream ${name} is not open`)
-    const isRead = method === 'GET' || method === 'HEAD'
-    const { prefix, access, limit } = route
-    const { readMs, writeMs } = options.timeouts
-    return {
-      route: `${isRead ? 'GET' : method} ${prefix}`,
-      service: name,
-      replicas: known.replicas,
-      lane: 'json',
-      access: access === 'user' ? 'bearer' : access,
-      right: undefined,
-      readsToken: true,
-      readsCookies: false,
-      isProtocol: false,
-      limit: {
-        name: `${name} ${prefix}`,
-        requests: limit.requests,
-        windowSeconds: limit.seconds,
-        ...(access !== 'anyone' && { by: 'account' as const }),
-      },
-      signer: known.signer,
-      isRead,
-      body: { maxBytes: route.bodyBytes, isStreamed: false, budget: known.bodyBudget },
-      isUpload: false,
-      anyQuery: false,
-      responseBudget: known.responseBudget,
-      timeoutMs: route.timeoutMs ?? (isRead ? readMs : writeMs),
-      droppedFromResponses,
-    }
   }
 
   const stopFollowing = watch.onChange((upstreams) => void apply(upstreams))
@@ -107,6 +78,39 @@ function openOne(options: Options, name: string) {
     signer: options.callerSigners.forUpstream(name),
     bodyBudget: createQuota(bufferedBytesPerNetwork, bufferedBytes),
     responseBudget: createQuota(bufferedBytesPerNetwork),
+  }
+}
+
+type Declared = { name: string; route: UpstreamRoute; method: string; timeouts: Timeouts }
+
+function targetOf(known: OpenUpstream, { name, route, method, timeouts }: Declared): RouteTarget {
+  const isRead = method === 'GET' || method === 'HEAD'
+  const { prefix, access, limit } = route
+  const { readMs, writeMs } = timeouts
+  return {
+    route: `${isRead ? 'GET' : method} ${prefix}`,
+    service: name,
+    replicas: known.replicas,
+    lane: 'json',
+    access: access === 'user' ? 'bearer' : access,
+    right: undefined,
+    readsToken: true,
+    readsCookies: false,
+    isProtocol: false,
+    limit: {
+      name: `${name} ${prefix}`,
+      requests: limit.requests,
+      windowSeconds: limit.seconds,
+      ...(access !== 'anyone' && { by: 'account' as const }),
+    },
+    signer: known.signer,
+    isRead,
+    body: { maxBytes: route.bodyBytes, isStreamed: false, budget: known.bodyBudget },
+    isUpload: false,
+    anyQuery: false,
+    responseBudget: known.responseBudget,
+    timeoutMs: route.timeoutMs ?? (isRead ? readMs : writeMs),
+    droppedFromResponses,
   }
 }
 

@@ -77,7 +77,9 @@ export function createUpgradeHandler(deps: Deps, pairs: SocketPairs) {
   }
 }
 
-function observeUpgrade(deps: Deps, socket: Socket, about: { requestId: string; clientAddress: string }) {
+type ObserverDeps = Pick<Deps, 'accessLog' | 'gatewayMetrics'>
+
+function observeUpgrade(deps: ObserverDeps, socket: Socket, about: { requestId: string; clientAddress: string }) {
   const started = performance.now()
   let isOpen = true
   const ended = (status: number): void => {

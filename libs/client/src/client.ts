@@ -72,6 +72,7 @@ export type Client<App extends LiveTypes = AnyLive> = Api & {
 export type LogInStep = { next: null; user: User } | { next: 'second_factor'; user: null }
 
 /** Call `client.session.loadUser()` once at start. */
+// eslint-disable-next-line max-lines-per-function -- one thing: its functions share its state
 export function createClient<App extends LiveTypes = AnyLive>(options: ClientOptions): Client<App> {
   const { origin, storage = memoryStorage(), clock = systemClock, jitter = systemJitter } = options
   const { fetch = globalThis.fetch.bind(globalThis), openSocket = (url) => new WebSocket(url) as Socket } = options

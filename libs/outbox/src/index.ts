@@ -45,6 +45,7 @@ export function startOutboxRelay(deps: OutboxRelayDeps, { pollMs = outboxPollMs 
   }
 }
 
+// eslint-disable-next-line max-lines-per-function -- one thing: its functions share its state
 function startRelay({ orm, bus, log, events: own }: OutboxRelayDeps, pollMs: number) {
   const definitions = new Map(own.map((event) => [event.subject, event]))
   const failed = new Map<string, { failures: number; retryAt: number }>()

@@ -18,6 +18,7 @@ type QueuedJob = { job: ConversionJob; resolve(bytes: number): void; reject(erro
 type ConverterOptions = { log: Log; metrics: Metrics; memoryBytes?: number; seconds?: number }
 
 /** Accounts take turns, one image at a time. What exceeds its memory or time is killed. Design: invariant 5. */
+// eslint-disable-next-line max-lines-per-function -- one thing: its functions share its state
 export function startImageConverter(options: ConverterOptions): ImageConverter {
   const { log, metrics, memoryBytes = policy.imageMemoryBytes, seconds = policy.imageSeconds } = options
   const queue = createFairQueue<QueuedJob>({ capacity: policy.imageQueue, perSource: policy.imagesPerAccount })

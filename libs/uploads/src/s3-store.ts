@@ -15,6 +15,7 @@ type Sent = { method?: 'HEAD' | 'GET' | 'PUT' | 'DELETE'; headers?: Record<strin
  * rules, which judge what others name, do not apply. Every request has a connection of its own, so none waits for a
  * slow reader of another one.
  */
+// eslint-disable-next-line max-lines-per-function -- the operations of one store
 export function createS3Store(config: S3Config): UploadStore {
   const { endpoint, bucket, prefix, region, accessKeyId, secretAccessKey, sessionToken } = config
   const name = `s3://${bucket}/${prefix}`

@@ -7,6 +7,9 @@ const minuteMs = 60 * secondMs
 const hourMs = 60 * minuteMs
 const dayMs = 24 * hourMs
 
+/** In milliseconds, before or after our clock. Contract: 7. */
+export const signatureWindowMs = 15 * minuteMs
+
 /** Times in milliseconds. */
 export const policy = {
   /** Includes the name lookup. Contract: 7, fan-out. */

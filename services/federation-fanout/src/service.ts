@@ -33,10 +33,10 @@ export async function startFederationFanout(
   await startSealing({ ...resources, encryptionKey })
   const outbound = overrides.outbound ?? opening.use(createOutbound(config.reach))
   const relay = opening.use(startOutboxRelay({ ...resources, events: [peerChanged] }))
-  const maintenance = opening.use(startMaintenance(() => deps, resources, timer))
   const signingNetworks = createSigningNetworks(resources)
-  const own = { config, background, outbound, relay, maintenance, signingNetworks, encryptionKey, receiptKeys }
-  const deps: Deps = { ...resources, ...own, ...overrides }
+  const own = { config, background, outbound, relay, signingNetworks, encryptionKey, receiptKeys }
+  const common = { ...resources, ...own, ...overrides }
+  const deps: Deps = { maintenance: opening.use(startMaintenance(common, timer)), ...common }
   const { bus } = deps
   opening.use(await bus.respond(checkHomeEpoch, (asked, context) => checkHome(deps, { ...context, ...asked })))
   opening.use(await bus.respond(lookUpByHomeId, (asked) => askByHomeId(deps, asked)))

@@ -16,19 +16,19 @@ import type { IdentityConfig } from './config.ts'
 import type { Deps } from './deps.ts'
 import { startPasswordHasher } from './hashing/password-hasher.ts'
 import { startMailSender } from './mail/send-mails.ts'
-import { policy } from './policy.ts'
-import { startOrders } from './operations/federation/delete-remote-identities.ts'
+import { startOrders } from './operations/deletion/delete-remote-identities.ts'
+import { countOverdueDeletions, startUpstreamDeletions } from './operations/deletion/upstream-deletions.ts'
 import { createRemotePictures } from './operations/federation/remote-pictures.ts'
 import { createProofKeys } from './operations/registration/proof-keys.ts'
+import { policy } from './policy.ts'
 import { startRegistrationSweep, startRetention } from './retention.ts'
-import { countOverdueDeletions, startUpstreamDeletions } from './operations/deletion/upstream-deletions.ts'
-import { accountStateRoutes, operatorRoutes, upstreamRoutes } from './routes/internal.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { authRoutes } from './routes/auth.ts'
-import { providerRoutes } from './routes/providers.ts'
-import { userRoutes } from './routes/users.ts'
+import { accountStateRoutes, operatorRoutes, upstreamRoutes } from './routes/internal.ts'
 import { providerLogoutRoutes } from './routes/provider-logouts.ts'
+import { providerRoutes } from './routes/providers.ts'
 import { uploadRoutes } from './routes/uploads.ts'
+import { userRoutes } from './routes/users.ts'
 import { respondToCalls } from './rpc/calls.ts'
 import { startUploadCleanup } from './uploads/upload-cleanup.ts'
 
@@ -39,6 +39,18 @@ const relayedEvents = [
   ...[...events.accountEvents, events.deletedPresence, events.inviteRedeemed, events.settingsChanged],
   ...[events.registrationChanged, events.passkeyAdded, events.passkeyRemoved, events.secondFactorBlocked],
   events.identityChanged,
+]
+
+const routes = [
+  accountStateRoutes,
+  authRoutes,
+  providerRoutes,
+  providerLogoutRoutes,
+  userRoutes,
+  uploadRoutes,
+  upstreamRoutes,
+  adminRoutes,
+  operatorRoutes,
 ]
 
 export async function startIdentity(
@@ -86,17 +98,6 @@ export async function startIdentity(
   opening.use(startOrders(deps))
   opening.use(startUpstreamDeletions(deps))
   opening.use(await startMailSender(deps))
-  const routes = [
-    accountStateRoutes,
-    authRoutes,
-    providerRoutes,
-    providerLogoutRoutes,
-    userRoutes,
-    uploadRoutes,
-    upstreamRoutes,
-    adminRoutes,
-    operatorRoutes,
-  ]
   const routers = routes.map((make) => make(deps))
   const readiness = { hashing: () => deps.hasher.ready() }
   const uploads = () => uploadStore.check().then(() => true)

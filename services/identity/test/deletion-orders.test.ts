@@ -2,7 +2,7 @@ import { deleteIdentitiesAtPeers, type FanoutResult } from '@gatehouse/contracts
 import { DeletionOrder, type User } from '@gatehouse/domain'
 import { answered } from '@gatehouse/test-kit'
 import { expect } from 'chai'
-import { startOrders } from '../src/operations/federation/delete-remote-identities.ts'
+import { startOrders } from '../src/operations/deletion/delete-remote-identities.ts'
 import { buildPeer, buildUser, readUser, rememberAsker } from './builders.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 

@@ -13,7 +13,7 @@ import { createSocketTimeouts } from './connection/socket-timeouts.ts'
 import { createSessionMetrics, type OperationContext, type SessionGatewayResources } from './context.ts'
 import { acceptSockets } from './handshake/accept-sockets.ts'
 import { createPeeringReader, createTokenReader } from './handshake/handshake.ts'
-import { registerNode } from './nodes/session-node.ts'
+import { registerNode, type SessionNode } from './nodes/session-node.ts'
 import { timings, type Timings } from './policy.ts'
 import { maintainNodes } from './presence/maintain-nodes.ts'
 import { createRemotePresences, openPresenceFeed } from './presence/presence-feed.ts'
@@ -43,6 +43,8 @@ export async function startSessionGateway(
 ): Promise<RunningService> {
   await using opening = new AsyncDisposableStack()
   const openSockets = new OpenSockets()
+  // It exists once sockets are accepted.
+  let node: SessionNode | undefined
   const router = new Router<AppState>({ sensitive: true })
   const service = {
     ...config,
@@ -51,8 +53,7 @@ export async function startSessionGateway(
     routers: [router],
     readiness: {
       accepting: () => openSockets.accepting,
-      // The node exists once sockets are accepted.
-      heartbeat: () => openSockets.accepting && deps.node.isFresh(),
+      heartbeat: () => openSockets.accepting && node?.isFresh() === true,
     },
     upgrades: true,
     // A refused connection lets the gateway try another node.
@@ -61,6 +62,7 @@ export async function startSessionGateway(
   const http = opening.use(await startHttpService(service, resources))
   const deps = await openDeps(opening, { config, resources, overrides, openSockets })
   const { feed, log, timer } = deps
+  node = deps.node
   addRoutes(router, { ...deps, socketLists: opening.use(await openSocketLists(deps)) })
   opening.use(await maintainNodes(deps, config.onlyNode ?? false))
   opening.use(await subscribeSessionEndings(deps, feed.sendDeletion))
@@ -111,7 +113,7 @@ async function openDeps(opening: AsyncDisposableStack, { config, resources, over
   }
   const upstreams = createUpstreams(context)
   const adminWatch = createAdminWatch(context)
-  const presence = await openPresence(opening, { ...upstreams, sessions, onReRegistered: () => evicted.close() })
+  const presence = await openPresence(opening, { ...upstreams, sessions })
   const onReleased = (socket: SessionSocket) => {
     upstreams.forwarder.drop(socket)
     adminWatch.drop(socket)
@@ -121,6 +123,7 @@ async function openDeps(opening: AsyncDisposableStack, { config, resources, over
   const timeouts = createSocketTimeouts({ ...context, onReleased })
   opening.defer(() => Object.values(timeouts).forEach((each) => each.stop()))
   const evicted = createEvictedSockets({ ...context, timeouts, onReleased, openSockets })
+  presence.presence.onReRegistered(evicted.close)
   const tokens = createTokenReader(context)
   const verifyCaller = createCallerVerifier(config.callerKeys, 'session-gateway')
   const peering = createPeeringReader(context)
@@ -135,9 +138,7 @@ function createAccountReads({ orm }: SessionGatewayResources, { accountReadMs }:
   return createAccountStates({ load: async (userIds) => ({ states: await read(userIds) }) })
 }
 
-type PresenceOpening = Parameters<typeof startUpstreams>[0] & { onReRegistered(): void }
-
-async function openPresence(opening: AsyncDisposableStack, given: PresenceOpening) {
+async function openPresence(opening: AsyncDisposableStack, given: Parameters<typeof startUpstreams>[0]) {
   const node = await registerNode(given)
   const remotePresences = createRemotePresences()
   const common = { ...given, node, remotePresences, presenceStore: createPresenceStore(given) }

@@ -46,10 +46,8 @@ export class ReconciledNode {
     const feed = { recorded: (changes: readonly PresenceChange[]) => void this.hinted.push(...changes) }
     const context = { log, timer, timings, clock: systemClock, random: systemRandom }
     const remotePresences = { onlineIds: () => [] }
-    this.presence = createPresenceReconciler({
-      ...{ ...context, sessions, presenceStore: store, feed, node, remotePresences },
-      onReRegistered() {},
-    })
+    const of = { sessions, presenceStore: store, feed, node, remotePresences }
+    this.presence = createPresenceReconciler({ ...context, ...of })
     const counts = { authenticated: () => 0, unauthenticated: () => 0 }
     const sessionMetrics = createSessionMetrics(createMetrics(), counts)
     const onReleased = (socket: SessionSocket) => {

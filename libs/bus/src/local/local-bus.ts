@@ -10,6 +10,7 @@ type Subscriber = (message: EventMessage) => void
 type Responder = { reply(json: string, context: Context): Promise<string>; underWay: Set<Promise<unknown>> }
 
 /** Payloads are JSON, as over NATS. Disposal delivers accepted messages and waits for handlers. */
+// eslint-disable-next-line max-lines-per-function -- the operations of one bus
 export function createLocalBus({ log }: { log: BusLog }): Bus {
   const groups = new Map<string, Map<string, DurableGroup>>()
   const subscribers = new Map<string, Set<Subscriber>>()

@@ -31,6 +31,7 @@ export async function connectNats(given: NatsOptions): Promise<Bus> {
   }
 }
 
+// eslint-disable-next-line max-lines-per-function -- the operations of one bus
 function natsBus(connection: Connection, streams: Streams, prefix: string): Bus {
   const { log, whenConnected } = connection
   const subscriptions = new Set<Subscription>()

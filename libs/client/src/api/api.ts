@@ -56,6 +56,7 @@ const replyFields: { readonly [N in keyof Endpoints]?: FieldOf<Endpoints[N]['rep
  * All throw RateLimited, ApiError, NetworkFailure (also after 30 s, 120 s for uploads, and for foreign answers) or
  * AbortError. Contract: 1.
  */
+// eslint-disable-next-line max-lines-per-function -- one call for each group of endpoints
 export function createApi(options: ApiOptions) {
   const { origin } = options
   /** Without a name the answer is an upstream's, which may have a form of its own. */

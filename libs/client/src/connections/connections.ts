@@ -10,6 +10,7 @@ export type Connections = ReturnType<typeof createConnections>
 type ConnectOptions = CallOptions & { remotePassword?: string | undefined }
 
 /** Ordered by origin. Spec: Client session behaviour, initSession. */
+// eslint-disable-next-line max-lines-per-function -- one thing: its functions share its state
 export function createConnections(deps: SignInDeps & { session: Pick<Session, 'getSnapshot' | 'setUser'> }) {
   const { homeApi, remotes, sessions, session } = deps
   const { subscribe, getSnapshot, find } = remotes

@@ -17,6 +17,7 @@ type RetryLoop = { retries: AbortController; calls: AbortController; finished: P
  * Not to accounts with a password of their own. Holds the password in memory during attempts. Spec: Client session
  * behaviour, password propagation; Contract: 3, federation-credential.
  */
+// eslint-disable-next-line max-lines-per-function -- one thing: its functions share its state
 export function createPasswordPropagation(deps: {
   remotes: RemoteList
   createRemoteApi: CreateRemoteApi

@@ -15,6 +15,7 @@ type SignInAttempt = (api: Api, options: CallOptions) => Promise<SignedIn & { ow
 export type RemoteSessions = ReturnType<typeof createRemoteSessions>
 
 /** The sessions at other instances, and their live connections. */
+// eslint-disable-next-line max-lines-per-function -- one thing: its functions share its state
 export function createRemoteSessions(deps: {
   remotes: RemoteList
   selfIds: SelfIds

@@ -26,6 +26,7 @@ export type SignInDeps = {
 }
 
 /** With the password that the home issues for the instance, where it issues one. protocol.md 4.7. */
+// eslint-disable-next-line max-lines-per-function -- one thing: its functions share its state
 export function createSignIns(deps: SignInDeps) {
   const { homeApi, remotes, sessions } = deps
   const identityOf = (user: User) => federatedIdentityOf(user, hostOf(homeApi.origin))

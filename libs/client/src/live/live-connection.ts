@@ -63,6 +63,7 @@ const replyTimeoutMs = 10_000
 const abnormalClosure = 1006
 export const noConnection: LiveState = { phase: 'off', retryAt: null, sessionId: null, instance: null, presences: {} }
 
+// eslint-disable-next-line max-lines-per-function -- one thing: its functions share its state
 export function createLiveConnection(deps: LiveDeps): LiveConnection {
   const { clock } = deps
   const { set, ...state } = createStore<LiveState>(noConnection)

@@ -45,6 +45,7 @@ const loadFailed: SessionEnd = {
 }
 
 /** Spec: Client session behaviour. */
+// eslint-disable-next-line max-lines-per-function -- one thing: its functions share its state
 export function createSession(deps: {
   clock: ClientClock
   jitter: Jitter

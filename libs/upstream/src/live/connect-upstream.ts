@@ -64,6 +64,7 @@ export type UpstreamConnection = AsyncDisposable & {
 }
 
 /** Rejects when NATS does not answer or refuses the credentials. Later it reconnects by itself. */
+// eslint-disable-next-line max-lines-per-function -- one thing: its functions share its state
 export async function connectUpstream(options: UpstreamOptions): Promise<UpstreamConnection> {
   const { natsUrl, name, prefix = 'gatehouse', onError = emitWarning } = options
   const nc = await connect({

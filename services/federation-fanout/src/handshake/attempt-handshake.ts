@@ -6,7 +6,7 @@ import { requestIdHeader } from '@gatehouse/service-kit'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { activate, isConsented } from '../peers/peer-states.ts'
-import { proveSecret, type Proof } from './prove-secret.ts'
+import { proveSecret, type Proof, type HandshakeDeps } from './prove-secret.ts'
 import { isSuccess, jsonOf, messageOf, readableText } from '../peers/exchange.ts'
 import { hashToken } from '../peers/signature.ts'
 import { newSecret, withPeer } from '../peers/with-peer.ts'
@@ -15,7 +15,7 @@ import { policy, repeatLater } from '../policy.ts'
 export type Attempt = { peer: Peer | null; answer: OfferAnswer; proof: Proof | null }
 
 /** Sends nothing while an admin must consent. Contract: 7, consent. */
-export async function continueHandshake(deps: Deps, offered: Peer): Promise<void> {
+export async function continueHandshake(deps: HandshakeDeps, offered: Peer): Promise<void> {
   if (await isConsented(deps.orm.em.fork(), offered)) return void (await attemptHandshake(deps, offered))
   await withPeer(deps, { origin: offered.origin }, async (_em, current) => {
     if (current && isUnderWay(current, offered)) repeatLater(current, new Date(deps.clock.now()))
@@ -23,7 +23,7 @@ export async function continueHandshake(deps: Deps, offered: Peer): Promise<void
 }
 
 /** Tries to prove the secret after any answer: an earlier answer may be lost. Contract: 7, handshake, asking. */
-export async function attemptHandshake(deps: Deps, offered: Peer, requestId?: string): Promise<Attempt> {
+export async function attemptHandshake(deps: HandshakeDeps, offered: Peer, requestId?: string): Promise<Attempt> {
   const answer = await postOffer(deps, offered, requestId)
   const { origin, secret } = offered
   const isHopeless = ['forbidden', 'unresolved', 'final', 'refused'].includes(answer.kind)
@@ -45,7 +45,11 @@ function isUnderWay(current: Peer, offered: Peer): boolean {
 
 type Settling = Omit<Attempt, 'peer'> & { current: Peer; offered: Peer }
 
-async function settle(deps: Deps, em: EntityManager, { current, offered, answer, proof }: Settling): Promise<void> {
+async function settle(
+  deps: Pick<Deps, 'clock' | 'random'>,
+  em: EntityManager,
+  { current, offered, answer, proof }: Settling,
+): Promise<void> {
   const now = new Date(deps.clock.now())
   if (proof?.proven && (await isConsented(em, current))) {
     return await activate(em, current, { secret: offered.secret, instanceId: proof.instanceId }, now)
@@ -85,7 +89,11 @@ type OfferAnswer =
   | { kind: 'in_progress' | 'unreachable' | 'unresolved' | 'forbidden' }
 
 /** Contract: 7, peer/accept. */
-export async function postOffer(deps: Deps, offered: Peer, requestId?: string): Promise<OfferAnswer> {
+export async function postOffer(
+  deps: Pick<Deps, 'orm' | 'config' | 'outbound'>,
+  offered: Peer,
+  requestId?: string,
+): Promise<OfferAnswer> {
   const { outbound, config, orm } = deps
   const { origin, secret, presentedToken } = offered
   const { instanceName, instanceId } = await loadInstanceSettings(orm.em.fork())

@@ -4,7 +4,7 @@ import { refuse, backoffMs } from '@gatehouse/runtime'
 import { type EntityManager, LockMode } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { newPeer, settleRequests } from '../peers/peer-states.ts'
-import { proveSecret } from './prove-secret.ts'
+import { proveSecret, type HandshakeDeps } from './prove-secret.ts'
 import { newSecret, withPeer } from '../peers/with-peer.ts'
 import { hashToken, isSameSecret } from '../peers/signature.ts'
 import { policy } from '../policy.ts'
@@ -56,7 +56,7 @@ type Kept = { offer: Offer; approvalToken: string; now: Date }
 const after = (now: Date, ms: number) => new Date(now.getTime() + ms)
 
 /** Posts our own offer again with the token of this 202. An unproven offer must not replace an earlier token. */
-export function crossOffer({ config }: Deps, peer: Peer, crossed: Kept & { isProven: boolean }): void {
+export function crossOffer({ config }: Pick<Deps, 'config'>, peer: Peer, crossed: Kept & { isProven: boolean }): void {
   const { offer, approvalToken, now, isProven } = crossed
   if (isProven || !peer.presentedToken) peer.presentedToken = approvalToken
   const yields = offer.origin < config.publicAddress.origin
@@ -67,7 +67,7 @@ export function crossOffer({ config }: Deps, peer: Peer, crossed: Kept & { isPro
 type Proven = Kept & { peer: Peer | null; settings: InstanceSettings; instanceId: string }
 
 /** With autoAcceptPeering our own offer is due, else an admin decides. Call it inside `withPeer`. */
-export async function queueOffer(deps: Deps, em: EntityManager, queued: Proven): Promise<void> {
+export async function queueOffer(deps: Pick<Deps, 'random'>, em: EntityManager, queued: Proven): Promise<void> {
   const { offer, approvalToken, now, peer, settings, instanceId } = queued
   const { origin: sourceOrigin, secret, instanceName } = offer
   if (settings.autoAcceptPeering) {
@@ -115,7 +115,7 @@ export async function keepUnproven(em: EntityManager, { offer, approvalToken, no
 const tooManyOffers = () => refuse.too_many_offers({ headers: { 'Retry-After': '3600' } })
 
 /** A wrong offer is forgotten. Contract: 7, refusals of an offer. */
-export async function proveStoredOffer(deps: Deps, stored: ApprovalRequest): Promise<void> {
+export async function proveStoredOffer(deps: HandshakeDeps, stored: ApprovalRequest): Promise<void> {
   const { id, sourceOrigin: origin, secret, approvalToken } = stored
   if (!secret || !approvalToken) return
   const proof = await proveSecret(deps, { origin, secrets: [secret] })

@@ -2,15 +2,17 @@ import { endpoints, epochReply } from '@gatehouse/contracts'
 import { loadInstanceSettings } from '@gatehouse/database'
 import { OutboundFailure, type OutboundAnswer } from '@gatehouse/outbound'
 import type { Deps } from '../deps.ts'
-import { isSuccess, jsonOf, sendSigned, verifySignedAnswer } from '../peers/exchange.ts'
-import { signatureWindowMs } from '../peers/signature.ts'
-import { policy } from '../policy.ts'
+import { isSuccess, jsonOf, sendSigned, verifySignedAnswer, type SendDeps } from '../peers/exchange.ts'
+import type { PeerDeps } from '../peers/with-peer.ts'
+import { policy, signatureWindowMs } from '../policy.ts'
 
 /** `unreachable` and `clock` may pass, `wrong` will not. */
 export type Unproven = { proven: false; reason: 'unreachable' | 'clock' | 'wrong' }
 export type Proof = { proven: true; instanceId: string } | Unproven
 
-type ProofDeps = Pick<Deps, 'outbound' | 'clock' | 'random' | 'config' | 'log' | 'orm'>
+export type ProofDeps = SendDeps & Pick<Deps, 'log' | 'orm'>
+/** Of what proves an origin and changes its peer. */
+export type HandshakeDeps = ProofDeps & PeerDeps
 type Question = { origin: string; secrets: readonly string[]; endsAt?: number; requestId?: string | undefined }
 
 /** The answer must be signed with one of the secrets. Contract: 7, handshake; protocol.md 2.8. */

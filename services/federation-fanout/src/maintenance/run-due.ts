@@ -5,15 +5,17 @@ import { LockMode } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { continueHandshake } from '../handshake/attempt-handshake.ts'
 import { proveStoredOffer } from '../handshake/offers.ts'
+import type { HandshakeDeps } from '../handshake/prove-secret.ts'
 import { rotateSecret } from '../operations/administer-peer.ts'
 import { rejectOrigin, sendDenial } from '../operations/decide-request.ts'
 import { detachFormerAccounts, probePeer, rememberInstance } from '../peers/peer-states.ts'
-import { withPeer } from '../peers/with-peer.ts'
+import { withPeer, type PeerDeps } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
 import { deliverDue, dueDeliveries } from '../relay/deliver-profiles.ts'
 import { syncPeer } from './sync-peer.ts'
 
-type Step<Row> = (deps: Deps, row: Row) => Promise<unknown>
+type MaintenanceDeps = HandshakeDeps & Pick<Deps, 'bus' | 'background'>
+type Step<Row> = (deps: MaintenanceDeps, row: Row) => Promise<unknown>
 
 /** In other states nothing is due. docs/decisions/peering.md. */
 const peerSteps: Partial<Record<PeerStatus, Step<Peer>>> = {
@@ -30,7 +32,7 @@ const requestSteps: Partial<Record<string, Step<ApprovalRequest>>> = {
 }
 
 /** One task for each instance: a slow one delays no other. Any number of replicas may run it. */
-async function runDue(deps: Deps): Promise<void> {
+async function runDue(deps: MaintenanceDeps): Promise<void> {
   if (!(await isAnythingDue(deps))) return
   const { background, orm } = deps
   await deleteExpired(deps)
@@ -51,9 +53,9 @@ async function runDue(deps: Deps): Promise<void> {
   await deliverDue(deps)
 }
 
-export function startMaintenance(deps: () => Deps, { log }: Pick<Deps, 'log'>, timer?: Timer): PeriodicTask {
-  const options = { name: 'federation maintenance', everyMs: policy.maintenanceMs, log }
-  return startPeriodicTask({ ...options, ...(timer && { timer }) }, () => runDue(deps()))
+export function startMaintenance(deps: MaintenanceDeps, timer?: Timer): PeriodicTask {
+  const options = { name: 'federation maintenance', everyMs: policy.maintenanceMs, log: deps.log }
+  return startPeriodicTask({ ...options, ...(timer && { timer }) }, () => runDue(deps))
 }
 
 const queues = {
@@ -99,7 +101,7 @@ async function claimKeys({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, name: keyo
   return rows.map(({ key }) => key)
 }
 
-export async function deleteExpired({ orm, clock }: Deps): Promise<void> {
+export async function deleteExpired({ orm, clock }: Pick<Deps, 'orm' | 'clock'>): Promise<void> {
   const parameters = [new Date(clock.now())]
   for (const [table, where] of expired) {
     await deleteInSteps(orm, { table, where, parameters, rows: policy.rowsRemovedAtOnce })
@@ -109,7 +111,7 @@ export async function deleteExpired({ orm, clock }: Deps): Promise<void> {
 type Ending = { id: string; origin: string }
 
 /** Origins of undecided requests are told. Contract: 7. */
-async function expireOld(deps: Deps): Promise<void> {
+async function expireOld(deps: PeerDeps): Promise<void> {
   const em = deps.orm.em.fork()
   const parameters = [new Date(deps.clock.now()), policy.duePerRun]
   const requests = `select id::text as id, source_origin as origin from ${endsOfRequests} limit ?`
@@ -118,7 +120,7 @@ async function expireOld(deps: Deps): Promise<void> {
   for (const { origin } of await read<Ending>(em, peers, parameters)) await expirePeer(deps, origin)
 }
 
-async function expireRequest(deps: Deps, { id, origin }: Ending): Promise<void> {
+async function expireRequest(deps: PeerDeps, { id, origin }: Ending): Promise<void> {
   await withPeer(deps, { origin }, async (em) => {
     const lockMode = LockMode.PESSIMISTIC_WRITE
     const request = await em.findOne(ApprovalRequest, { id, status: 'pending' }, { lockMode })
@@ -129,7 +131,7 @@ async function expireRequest(deps: Deps, { id, origin }: Ending): Promise<void> 
   })
 }
 
-async function expirePeer(deps: Deps, origin: string): Promise<void> {
+async function expirePeer(deps: PeerDeps, origin: string): Promise<void> {
   await withPeer(deps, { origin }, async (em, peer) => {
     const isOver = peer?.status === 'pending' && (peer.expiresAt?.getTime() ?? Infinity) <= deps.clock.now()
     if (!isOver) return

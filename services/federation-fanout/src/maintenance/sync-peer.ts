@@ -3,15 +3,15 @@ import { endpoints, syncReply } from '@gatehouse/contracts'
 import { backoffMs } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
 import { awaitApproval, postOffer } from '../handshake/attempt-handshake.ts'
-import { proveSecret } from '../handshake/prove-secret.ts'
-import { isSuccess, jsonOf, sendToPeer, tryExchange } from '../peers/exchange.ts'
+import { proveSecret, type HandshakeDeps, type ProofDeps } from '../handshake/prove-secret.ts'
+import { isSuccess, jsonOf, sendToPeer, tryExchange, type SendDeps } from '../peers/exchange.ts'
 import { isDetaching, noteInstance } from '../peers/peer-states.ts'
 import { newSecret, withPeer } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
 import { later, receiveEvents } from '../relay/receive-events.ts'
 
 /** After a 403 our offer is posted again. If refused, an admin must decide. protocol.md 2.3, 2.5, 2.7. */
-export async function syncPeer(deps: Deps, peer: Peer): Promise<void> {
+export async function syncPeer(deps: HandshakeDeps & Pick<Deps, 'bus'>, peer: Peer): Promise<void> {
   const isIdentified = !!peer.instanceId || (await learnInstance(deps, peer))
   const { status, hasMore } = await readProfiles(deps, peer)
   const isAnswered = isSuccess(status) || status === 400 || status === 404
@@ -40,7 +40,10 @@ export async function syncPeer(deps: Deps, peer: Peer): Promise<void> {
  * Applies each page before storing its checkpoint. A revocation meanwhile ends it. Gives the last status, 0 without an
  * answer or where identity could not apply it; `hasMore`: for the next run. protocol.md 2.1.
  */
-async function readProfiles(deps: Deps, peer: Peer): Promise<{ status: number; hasMore: boolean }> {
+async function readProfiles(
+  deps: ProofDeps & Pick<Deps, 'bus'>,
+  peer: Peer,
+): Promise<{ status: number; hasMore: boolean }> {
   let since = peer.profileCheckpoint
   let afterId: string | undefined
   for (let pages = 0; pages < policy.syncPagesPerRun; pages += 1) {
@@ -62,7 +65,7 @@ async function readProfiles(deps: Deps, peer: Peer): Promise<{ status: number; h
   return { status: 200, hasMore: true }
 }
 
-async function askPage(deps: Deps, peer: Peer, place: { sinceTimestamp: number; afterId?: string }) {
+async function askPage(deps: SendDeps, peer: Peer, place: { sinceTimestamp: number; afterId?: string }) {
   const body = { ...place, limit: policy.syncPageSize, contextType: 'profile' }
   const message = { endpoint: endpoints.sync, body, timeoutMs: policy.relayTimeoutMs }
   const exchange = await tryExchange(sendToPeer(deps, peer, message))
@@ -77,12 +80,12 @@ function stillActive({ id, rotatedAt = null }: Peer) {
 }
 
 /** Still the peer that it was, and what it says is about its own users. */
-async function isUnchanged(deps: Deps, peer: Peer): Promise<boolean> {
+async function isUnchanged(deps: Pick<Deps, 'orm'>, peer: Peer): Promise<boolean> {
   if (await isDetaching(deps, peer)) return false
   return (await deps.orm.em.fork().count(Peer, stillActive(peer))) === 1
 }
 
-async function learnInstance(deps: Deps, { origin, secret }: Peer): Promise<boolean> {
+async function learnInstance(deps: HandshakeDeps, { origin, secret }: Peer): Promise<boolean> {
   const proof = await proveSecret(deps, { origin, secrets: [secret] })
   if (proof.proven) await noteInstance(deps, origin, proof)
   return proof.proven

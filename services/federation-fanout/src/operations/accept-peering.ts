@@ -7,7 +7,7 @@ import type { Deps } from '../deps.ts'
 import { refuse } from '@gatehouse/runtime'
 import { activate } from '../peers/peer-states.ts'
 import { crossOffer, judgeOffer, keepUnproven, queueOffer, type Offer, type OfferVerdict } from '../handshake/offers.ts'
-import { proveSecret, type Proof } from '../handshake/prove-secret.ts'
+import { proveSecret, type Proof, type HandshakeDeps } from '../handshake/prove-secret.ts'
 import { readableText } from '../peers/exchange.ts'
 import { newSecret, readPeerOrigin, withPeer } from '../peers/with-peer.ts'
 
@@ -22,7 +22,7 @@ type Reply = z.infer<typeof acceptPeerReply> | z.infer<typeof acceptPeerPendingR
  * 202. Throws origin_invalid, origin_is_own, offer_exists, peering_final, origin_not_proven, too_many_offers. Contract:
  * 7, handshake, asked.
  */
-export async function acceptPeering(deps: Deps, { requestId, ...body }: Input): Promise<Reply> {
+export async function acceptPeering(deps: HandshakeDeps, { requestId, ...body }: Input): Promise<Reply> {
   const offer = readOffer(deps, body)
   const { origin } = offer
   const judge = async (em: EntityManager, peer: Peer | null) => {
@@ -58,7 +58,7 @@ export async function acceptPeering(deps: Deps, { requestId, ...body }: Input): 
   })
 }
 
-function readOffer({ config }: Deps, body: Body): Offer {
+function readOffer({ config }: Pick<Deps, 'config'>, body: Body): Offer {
   const { sourceOrigin, hmacSecret: secret, instanceName: name, instanceId = null, approvalToken = null } = body
   const instanceName = name ? readableText(name) : null
   return { origin: readPeerOrigin(config, sourceOrigin), secret, instanceName, instanceId, approvalToken }

@@ -5,7 +5,7 @@ import { ApprovalRequest, Peer } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
-import { proveSecret } from '../handshake/prove-secret.ts'
+import { proveSecret, type HandshakeDeps } from '../handshake/prove-secret.ts'
 import { isSuccess, sendToPeer, tryExchange } from '../peers/exchange.ts'
 import { isOtherInstance, parkReset, probePeer, rememberInstance, settleReset } from '../peers/peer-states.ts'
 import { newSecret, withPeer, type Cause, type PeerDeps } from '../peers/with-peer.ts'
@@ -37,7 +37,7 @@ export async function setRotation(deps: PeerDeps, input: Input & { autoRotateInt
 }
 
 /** Throws not_found, peer_state, remote_refused. */
-export async function rotatePeer(deps: Deps, input: Input): Promise<Peer> {
+export async function rotatePeer(deps: HandshakeDeps, input: Input): Promise<Peer> {
   const { peer, isDone } = await rotateSecret(deps, input)
   if (!isDone) throw refuse.rotation_refused()
   return peer
@@ -47,7 +47,7 @@ export async function rotatePeer(deps: Deps, input: Input): Promise<Peer> {
  * Stores the secret before sending: after a lost answer it counts and is sent again. Throws not_found, peer_state, and
  * as `assertCallerCurrent` does. protocol.md 2.8.
  */
-export async function rotateSecret(deps: Deps, { id, actor = null, requestId }: Cause & { id: string }) {
+export async function rotateSecret(deps: HandshakeDeps, { id, actor = null, requestId }: Cause & { id: string }) {
   const { origin } = await loadPeer(deps, id)
   const { peer, secret, isRepeated } = await withPeer(deps, { origin, actor, requestId }, async (_em, current) => {
     if (!current?.isActive()) throw refuse.peer_state()
@@ -76,7 +76,7 @@ export async function rotateSecret(deps: Deps, { id, actor = null, requestId }: 
 }
 
 /** A repeated secret gets the same answer. Throws peer_unknown, rotation_running. protocol.md 2.8. */
-export async function receiveRotation(deps: Deps, { origin }: Peer, newSecret: string) {
+export async function receiveRotation(deps: PeerDeps & Pick<Deps, 'log'>, { origin }: Peer, newSecret: string) {
   await withPeer(deps, { origin }, async (_em, peer) => {
     if (!peer?.isActive()) throw refuse.peer_unknown()
     if (peer.secret === newSecret) return
@@ -90,7 +90,7 @@ export async function receiveRotation(deps: Deps, { origin }: Peer, newSecret: s
 }
 
 /** A stopped peer must prove itself. Throws not_found, peer_state. protocol.md 2.6. */
-export async function recheckPeer(deps: Deps, input: Input): Promise<Peer> {
+export async function recheckPeer(deps: HandshakeDeps, input: Input): Promise<Peer> {
   const { requestId } = input
   const peer = await act(deps, { ...input, action: 'peer.rechecked' }, (_em, { status }) => {
     if (status !== 'unreachable' && status !== 'needs_attention') throw refuse.peer_state()
@@ -99,7 +99,7 @@ export async function recheckPeer(deps: Deps, input: Input): Promise<Peer> {
   return await loadPeer(deps, input.id)
 }
 
-async function proveParked(deps: Deps, parked: Peer, requestId: string | undefined): Promise<void> {
+async function proveParked(deps: HandshakeDeps, parked: Peer, requestId: string | undefined): Promise<void> {
   const { origin } = parked
   const proof = await proveSecret(deps, { origin, secrets: parked.secretsAt(deps.clock.now()), requestId })
   await withPeer(deps, { origin, requestId }, async (em, peer) => {

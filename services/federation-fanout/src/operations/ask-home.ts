@@ -3,15 +3,15 @@ import type { checkHomeEpoch, lookUpByHomeId, RemoteUser, verifyAttachProof } fr
 import { Peer, strangerStatuses } from '@gatehouse/domain'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
-import { proveSecret } from '../handshake/prove-secret.ts'
-import { jsonOf, sendToPeer, tryExchange, verifySignedAnswer } from '../peers/exchange.ts'
+import { proveSecret, type HandshakeDeps } from '../handshake/prove-secret.ts'
+import { jsonOf, sendToPeer, tryExchange, verifySignedAnswer, type SendDeps } from '../peers/exchange.ts'
 import { findFormerInstance, isOtherInstance, noteInstance } from '../peers/peer-states.ts'
 import { hostOf } from '../peers/signature.ts'
 import { policy } from '../policy.ts'
 
 /** `unknown`: a stranger, or no instanceId is known. Another instance parks the peer. Contract: 7, Login repair. */
 export async function checkHome(
-  deps: Deps,
+  deps: HandshakeDeps,
   { host, timeoutMs, requestId }: z.infer<typeof checkHomeEpoch.request> & { requestId?: string | undefined },
 ): Promise<z.infer<typeof checkHomeEpoch.reply>> {
   const homes = await findKnownHomes(deps, hostOf(host))
@@ -29,7 +29,7 @@ export async function checkHome(
 }
 
 /** An active peer may not have said its instanceId yet: the former one counts. */
-async function findKnownHomes({ orm }: Deps, host: string): Promise<{ peer: Peer; instanceId: string }[]> {
+async function findKnownHomes({ orm }: Pick<Deps, 'orm'>, host: string): Promise<{ peer: Peer; instanceId: string }[]> {
   const em = orm.em.fork()
   const peers = await em.find(Peer, { host, status: { $nin: [...strangerStatuses] } })
   const homes = peers.map(async (peer) => {
@@ -41,7 +41,7 @@ async function findKnownHomes({ orm }: Deps, host: string): Promise<{ peer: Peer
 
 /** protocol.md 4.3. */
 export async function askByHomeId(
-  deps: Deps,
+  deps: SendDeps & Pick<Deps, 'orm'>,
   { host, homeUserId }: z.infer<typeof lookUpByHomeId.request>,
 ): Promise<z.infer<typeof lookUpByHomeId.reply>> {
   const peer = await activePeerOf(deps, host)
@@ -62,7 +62,7 @@ function withPictures({ origin }: Peer, profile: RemoteUser['profile']): RemoteU
 
 /** protocol.md 4.6, step 3. */
 export async function askProof(
-  deps: Deps,
+  deps: SendDeps & Pick<Deps, 'orm'>,
   { host, token }: z.infer<typeof verifyAttachProof.request>,
 ): Promise<z.infer<typeof verifyAttachProof.reply>> {
   const peer = await activePeerOf(deps, host)

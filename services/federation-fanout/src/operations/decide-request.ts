@@ -7,10 +7,11 @@ import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { attemptHandshake } from '../handshake/attempt-handshake.ts'
 import { beginOffer } from '../handshake/offers.ts'
-import { isSuccess, jsonOf, sendSigned, tryExchange } from '../peers/exchange.ts'
+import type { HandshakeDeps, ProofDeps } from '../handshake/prove-secret.ts'
+import { isSuccess, jsonOf, sendSigned, tryExchange, type SendDeps } from '../peers/exchange.ts'
 import { newPeer } from '../peers/peer-states.ts'
 import { readSignedHeaders, verifySignature } from '../peers/signature.ts'
-import { newSecret, withPeer } from '../peers/with-peer.ts'
+import { newSecret, withPeer, type PeerDeps } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
 import { claimNonce } from '../requests/require-peer.ts'
 import { beginInitiation, offerablePeer } from './initiate-peering.ts'
@@ -21,7 +22,7 @@ type Input = { id: string; actor: ActingAdmin; requestId?: string | undefined }
  * Stores our offer before sending, and repeats it until answered. Throws not_found, request_decided, peer_exists,
  * peer_needs_reset, and as `assertCallerCurrent` does. Contract: 7, approval requests.
  */
-export async function approveRequest(deps: Deps, input: Input): Promise<void> {
+export async function approveRequest(deps: HandshakeDeps, input: Input): Promise<void> {
   const offered = await decideRequest(deps, { ...input, decision: 'approved' }, async (em, { request, known, now }) => {
     const origin = request.sourceOrigin
     if (request.direction === 'outbound') return await beginInitiation(deps, em, { known, origin, adminDecided: true })
@@ -36,7 +37,7 @@ export async function approveRequest(deps: Deps, input: Input): Promise<void> {
 }
 
 /** Throws not_found, request_decided, and as `assertCallerCurrent` does. Contract: 7, approval requests. */
-export async function denyRequest(deps: Deps, input: Input): Promise<void> {
+export async function denyRequest(deps: PeerDeps & Pick<Deps, 'maintenance'>, input: Input): Promise<void> {
   await decideRequest(deps, { ...input, decision: 'denied' }, (em, { request, now }) =>
     rejectOrigin(deps, em, { request, reason: 'denied_by_admin', now }),
   )
@@ -45,7 +46,7 @@ export async function denyRequest(deps: Deps, input: Input): Promise<void> {
 
 /** Contract: 7, approval requests. */
 async function decideRequest<Outcome>(
-  deps: Deps,
+  deps: PeerDeps,
   { id, actor, requestId, decision }: Input & { decision: 'approved' | 'denied' },
   follow: (em: EntityManager, decided: { request: ApprovalRequest; known: Peer | null; now: Date }) => Promise<Outcome>,
 ): Promise<Outcome> {
@@ -74,7 +75,7 @@ async function loadWaitingRequest(em: EntityManager, id: string): Promise<Approv
 type Rejection = { request: ApprovalRequest; reason: 'denied_by_admin' | 'expired'; now: Date }
 
 /** An existing peer stays one. */
-export async function rejectOrigin(deps: Deps, em: EntityManager, rejection: Rejection): Promise<void> {
+export async function rejectOrigin(deps: Pick<Deps, 'random'>, em: EntityManager, rejection: Rejection): Promise<void> {
   const { reason, now } = rejection
   const { direction, sourceOrigin: origin } = rejection.request
   if (direction === 'outbound') return
@@ -90,7 +91,7 @@ const messages = {
 }
 
 /** Stops when an admin has initiated, or at 2xx, 404 and 409. protocol.md 2.2, peer/denied. */
-export async function sendDenial(deps: Deps, request: ApprovalRequest): Promise<void> {
+export async function sendDenial(deps: ProofDeps, request: ApprovalRequest): Promise<void> {
   const { id, sourceOrigin: origin, secret, attempts } = request
   const em = deps.orm.em.fork()
   const isOurs = { origin, status: 'rejected', reason: { $in: ['denied_by_admin', 'expired'] } } as const
@@ -102,7 +103,11 @@ export async function sendDenial(deps: Deps, request: ApprovalRequest): Promise<
   deps.log.info({ origin, status, isHeard }, 'denial sent')
 }
 
-async function post(deps: Deps, { sourceOrigin: origin, status }: ApprovalRequest, secret: string): Promise<number> {
+async function post(
+  deps: SendDeps,
+  { sourceOrigin: origin, status }: ApprovalRequest,
+  secret: string,
+): Promise<number> {
   const reason = status === 'expired' ? 'expired' : 'denied_by_admin'
   const body = { origin: deps.config.publicAddress.origin, reason, message: messages[reason] }
   const message = { endpoint: endpoints.peerDenied, body, timeoutMs: policy.messageTimeoutMs }
@@ -115,7 +120,10 @@ type Denial = { headers: Record<string, string | string[] | undefined>; body: Bu
  * Signed with the offer's secret. Without a waiting offer the answer is the same. Throws signature_missing,
  * signature_wrong, signature_stale, nonce_used. protocol.md 2.2, peer/denied.
  */
-export async function receiveDenial(deps: Deps, { headers, body, requestId }: Denial): Promise<void> {
+export async function receiveDenial(
+  deps: PeerDeps & Pick<Deps, 'log'>,
+  { headers, body, requestId }: Denial,
+): Promise<void> {
   const signed = readSignedHeaders(headers)
   if (!signed) throw refuse.signature_missing()
   const { origin } = signed

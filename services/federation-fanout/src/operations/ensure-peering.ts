@@ -8,6 +8,7 @@ import type { Deps } from '../deps.ts'
 import { refuse } from '@gatehouse/runtime'
 import { isConsented } from '../peers/peer-states.ts'
 import { attemptHandshake } from '../handshake/attempt-handshake.ts'
+import type { HandshakeDeps } from '../handshake/prove-secret.ts'
 import { readPeerOrigin, withPeer } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
 import { beginInitiation } from './initiate-peering.ts'
@@ -16,7 +17,10 @@ type Input = { remoteOrigin: string; caller: ActingCaller; requestId?: string | 
 type Reply = z.infer<typeof ensurePeerReply>
 
 /** Where no handshake can start: clients ask at every session. Throws origin_invalid, origin_is_own. Contract: 7, consent. */
-export async function findSettledPeering({ config, orm }: Deps, remoteOrigin: string): Promise<Reply | undefined> {
+export async function findSettledPeering(
+  { config, orm }: Pick<Deps, 'orm' | 'config'>,
+  remoteOrigin: string,
+): Promise<Reply | undefined> {
   const em = orm.em.fork()
   const peer = await em.findOne(Peer, { origin: readPeerOrigin(config, remoteOrigin) })
   return peer && peer.status !== 'pending' && !(await isWish(em, peer)) ? replyFor(peer) : undefined
@@ -26,7 +30,7 @@ export async function findSettledPeering({ config, orm }: Deps, remoteOrigin: st
  * Without autoAcceptPeering nothing is sent, and an admin decides. Throws origin_invalid, origin_is_own,
  * too_many_peering_requests, and as `assertCallerCurrent` does. Contract: 7, consent.
  */
-export async function ensurePeering(deps: Deps, { remoteOrigin, caller, requestId }: Input): Promise<Reply> {
+export async function ensurePeering(deps: HandshakeDeps, { remoteOrigin, caller, requestId }: Input): Promise<Reply> {
   const origin = readPeerOrigin(deps.config, remoteOrigin)
   const { peer, isBegun } = await withPeer(deps, { origin, requestId }, async (em, known) => {
     await assertCallerCurrent(em, caller)

@@ -8,8 +8,8 @@ import { refuse, Refusal } from '@gatehouse/runtime'
 import { newPeer } from '../peers/peer-states.ts'
 import { attemptHandshake, type Attempt } from '../handshake/attempt-handshake.ts'
 import { beginOffer } from '../handshake/offers.ts'
-import type { Unproven } from '../handshake/prove-secret.ts'
-import { readPeerOrigin, withPeer } from '../peers/with-peer.ts'
+import type { Unproven, HandshakeDeps } from '../handshake/prove-secret.ts'
+import { readPeerOrigin, withPeer, type PeerDeps } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
 
 type Input = { remoteOrigin: string; actor: ActingAdmin; requestId?: string | undefined }
@@ -19,7 +19,7 @@ type Input = { remoteOrigin: string; actor: ActingAdmin; requestId?: string | un
  * peer_exists, peer_needs_reset, remote_unresolved, remote_unreachable, remote_refused, remote_unproven, remote_clock,
  * handshake_overtaken, and as `assertCallerCurrent` does. Contract: 7, handshake, asking.
  */
-export async function initiatePeering(deps: Deps, { remoteOrigin, actor, requestId }: Input): Promise<Peer> {
+export async function initiatePeering(deps: HandshakeDeps, { remoteOrigin, actor, requestId }: Input): Promise<Peer> {
   const origin = readPeerOrigin(deps.config, remoteOrigin)
   const record = (em: EntityManager, action: AuditAction, { id }: Peer, detail = {}) => {
     const target = { type: 'peer' as const, id }
@@ -71,7 +71,7 @@ export async function beginInitiation(
   return peer
 }
 
-async function forgetOffered(deps: Deps, { origin, secret }: Peer, requestId: string | undefined): Promise<void> {
+async function forgetOffered(deps: PeerDeps, { origin, secret }: Peer, requestId: string | undefined): Promise<void> {
   await withPeer(deps, { origin, requestId }, async (em, peer) => {
     if (peer?.status === 'pending' && peer.secret === secret) em.remove(peer)
   })

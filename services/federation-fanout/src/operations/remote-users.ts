@@ -15,7 +15,11 @@ import { findNativeUser, type NativeUser } from '../relay/native-profiles.ts'
 type Deletion = { homeUserId: string; homeInstance: string; mode: DeletionMode; requestId?: string | undefined }
 
 /** Succeeds for a missing account. Throws foreign_identity, owns_spaces. Contract: 7, identity, Receipts. */
-export async function deleteIdentity({ bus, clock, config, receiptKeys }: Deps, signer: Peer, deletion: Deletion) {
+export async function deleteIdentity(
+  { bus, clock, config, receiptKeys }: Pick<Deps, 'bus' | 'clock' | 'config' | 'receiptKeys'>,
+  signer: Peer,
+  deletion: Deletion,
+) {
   const { homeUserId, homeInstance, mode, requestId } = deletion
   const identity = { homeUserId, homeInstance: homeOf(signer, homeInstance), mode }
   try {

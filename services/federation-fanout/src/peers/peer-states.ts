@@ -6,7 +6,7 @@ import type { Deps } from '../deps.ts'
 import { policy, repeatLater } from '../policy.ts'
 import { isSuccess, jsonOf, readableText, tryExchange } from './exchange.ts'
 import { hostOf } from './signature.ts'
-import { withPeer } from './with-peer.ts'
+import { withPeer, type PeerDeps } from './with-peer.ts'
 
 /** Has no usable secret yet. */
 export async function newPeer(em: EntityManager, origin: string, now: Date): Promise<Peer> {
@@ -48,7 +48,7 @@ export function isOtherInstance({ instanceId }: Pick<Peer, 'instanceId'>, seen: 
 type Seen = { instanceId: string; requestId?: string | undefined }
 
 /** The first instanceId stays. Another one parks the peer. Contract: 7; protocol.md 2.6. */
-export async function noteInstance(deps: Deps, origin: string, { instanceId, requestId }: Seen): Promise<void> {
+export async function noteInstance(deps: PeerDeps, origin: string, { instanceId, requestId }: Seen): Promise<void> {
   await withPeer(deps, { origin, requestId }, async (em, peer) => {
     if (peer?.status !== 'active' && peer?.status !== 'unreachable') return
     if (isOtherInstance(peer, instanceId)) return await parkReset(em, peer)
@@ -59,7 +59,11 @@ export async function noteInstance(deps: Deps, origin: string, { instanceId, req
 }
 
 /** An answer activates it, another instanceId parks it. protocol.md 2.6, 2.7. */
-export async function probePeer(deps: Deps, { origin }: Peer, requestId?: string): Promise<void> {
+export async function probePeer(
+  deps: PeerDeps & Pick<Deps, 'outbound'>,
+  { origin }: Peer,
+  requestId?: string,
+): Promise<void> {
   const found = await readInstance(deps, origin)
   await withPeer(deps, { origin, requestId }, async (em, peer) => {
     if (peer?.status !== 'unreachable') return
@@ -72,7 +76,10 @@ export async function probePeer(deps: Deps, { origin }: Peer, requestId?: string
   })
 }
 
-async function readInstance({ outbound }: Deps, origin: string): Promise<{ instanceId: string | null } | undefined> {
+async function readInstance(
+  { outbound }: Pick<Deps, 'outbound'>,
+  origin: string,
+): Promise<{ instanceId: string | null } | undefined> {
   const { method, path } = endpoints.instanceInfo
   const asked = { method, url: `${origin}${path}`, timeoutMs: policy.messageTimeoutMs }
   const answer = await tryExchange(outbound.request(asked))
@@ -118,7 +125,10 @@ export async function isDetaching({ orm }: Pick<Deps, 'orm'>, { host }: Pick<Pee
 }
 
 /** Repeated until identity has done it. Contract: 7, detached accounts; protocol.md 2.6. */
-export async function detachFormerAccounts({ orm, bus, log }: Deps, origin: string): Promise<void> {
+export async function detachFormerAccounts(
+  { orm, bus, log }: Pick<Deps, 'orm' | 'bus' | 'log'>,
+  origin: string,
+): Promise<void> {
   const em = orm.em.fork()
   const sql = 'select host from peer_resets where origin = ? and new_instance_id is not null'
   const [row] = await read<{ host: string }>(em, sql, [origin])

@@ -1,7 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
-
-/** In milliseconds, before or after our clock. Contract: 7. */
-export const signatureWindowMs = 15 * 60 * 1000
+import { signatureWindowMs } from '../policy.ts'
 
 /** `timestamp` in milliseconds, `signature` as 64 lower-case hex digits. */
 export type Signature = { timestamp: number; nonce: string; signature: string }

@@ -5,8 +5,8 @@ import { findNamedInstances, queueDeliveries } from '@gatehouse/deliveries'
 import { Peer } from '@gatehouse/domain'
 import { backoffMs } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
-import { isSuccess, jsonOf, sendToPeer, tryExchange } from '../peers/exchange.ts'
-import { withPeer } from '../peers/with-peer.ts'
+import { isSuccess, jsonOf, sendToPeer, tryExchange, type SendDeps } from '../peers/exchange.ts'
+import { withPeer, type PeerDeps } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
 import { accountStateEvents, findNativeUser, listNativeUsers, profileEvent } from './native-profiles.ts'
 
@@ -19,7 +19,7 @@ const final = ['duplicate', 'recipient_not_found', 'attribution_mismatch', 'unkn
 export const dueDeliveries = `federation_deliveries d join peers p on p.id = d.peer_id
     where d.next_attempt_at <= ? and p.status = 'active'`
 
-export async function deliverDue(deps: Deps): Promise<void> {
+export async function deliverDue(deps: SendDeps & PeerDeps & Pick<Deps, 'background'>): Promise<void> {
   const sql = `select distinct p.id::text as id from ${dueDeliveries}`
   const peers = await read<{ id: string }>(deps.orm.em.fork(), sql, [new Date(deps.clock.now())])
   for (const { id } of peers) {
@@ -30,7 +30,7 @@ export async function deliverDue(deps: Deps): Promise<void> {
 }
 
 /** True: more may be due. */
-async function deliverBatch(deps: Deps, peerId: string): Promise<boolean> {
+async function deliverBatch(deps: SendDeps & PeerDeps, peerId: string): Promise<boolean> {
   const em = deps.orm.em.fork()
   const peer = await em.findOne(Peer, { id: peerId, status: 'active' })
   if (!peer) return false
@@ -48,7 +48,7 @@ async function deliverBatch(deps: Deps, peerId: string): Promise<boolean> {
 }
 
 /** One replica holds each delivery until the lease ends. */
-async function claim({ orm, clock }: Deps, peerId: string): Promise<Delivery[]> {
+async function claim({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, peerId: string): Promise<Delivery[]> {
   const key = 'peer_id, user_id'
   const queue = { table: 'federation_deliveries', key, where: 'peer_id = ?', parameters: [peerId] }
   const size = { leaseMs: policy.leaseMs, most: policy.usersPerDelivery }
@@ -60,7 +60,7 @@ type Outcome = { status: number; ended: Set<string> }
 
 const nothingSent: Outcome = { status: 200, ended: new Set() }
 
-async function post(deps: Deps, peer: Peer, events: readonly object[]): Promise<Outcome> {
+async function post(deps: SendDeps & Pick<Deps, 'orm'>, peer: Peer, events: readonly object[]): Promise<Outcome> {
   const { instanceId } = await loadInstanceSettings(deps.orm.em.fork())
   const source = { sourceInstance: deps.config.publicAddress.origin, sourceInstanceId: instanceId }
   const body = { version: 1, ...source, events }
@@ -75,7 +75,11 @@ async function post(deps: Deps, peer: Peer, events: readonly object[]): Promise<
 }
 
 /** What changed meanwhile has another version: it stays, and is due. */
-async function finish(deps: Deps, peerId: string, { over, kept }: { over: Delivery[]; kept: Delivery[] }) {
+async function finish(
+  deps: Pick<Deps, 'orm' | 'clock'>,
+  peerId: string,
+  { over, kept }: { over: Delivery[]; kept: Delivery[] },
+) {
   const em = deps.orm.em.fork()
   if (over.length > 0) {
     const users = bigintArray(over.map(({ userId }) => userId))
@@ -95,7 +99,7 @@ async function finish(deps: Deps, peerId: string, { over, kept }: { over: Delive
 }
 
 /** Ten failures: unreachable. Five refusals: an admin is needed. A success clears both. */
-async function countOutcome(deps: Deps, origin: string, status: number): Promise<void> {
+async function countOutcome(deps: PeerDeps, origin: string, status: number): Promise<void> {
   await withPeer(deps, { origin }, async (_em, peer) => {
     if (peer?.status !== 'active') return
     const now = new Date(deps.clock.now())
@@ -114,7 +118,9 @@ async function countOutcome(deps: Deps, origin: string, status: number): Promise
 }
 
 /** Contract: 7. */
-export async function consumeProfileChanges(deps: Deps): Promise<Subscription> {
+export async function consumeProfileChanges(
+  deps: Pick<Deps, 'orm' | 'bus' | 'clock' | 'maintenance'>,
+): Promise<Subscription> {
   const onChange = async ({ payload: { userId } }: Received<typeof profileChanged>) => {
     if (await enqueueProfile(deps, userId)) void deps.maintenance.runNow()
   }

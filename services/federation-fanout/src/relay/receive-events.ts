@@ -14,6 +14,7 @@ import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 import { isOtherInstance, noteInstance } from '../peers/peer-states.ts'
 import { hostOf, normalizeSignedOrigin } from '../peers/signature.ts'
+import type { PeerDeps } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
 
 type RelayReply = z.infer<typeof relayReply>
@@ -23,7 +24,11 @@ type Relayed = z.infer<typeof relayBody> & { requestId?: string | undefined }
  * Another instanceId parks the peer. Who names no source is the signer. Throws source_mismatch, peer_unknown.
  * protocol.md 2.6, 3.2.
  */
-export async function relayEvents(deps: Deps, peer: Peer, relayed: Relayed): Promise<RelayReply> {
+export async function relayEvents(
+  deps: PeerDeps & Pick<Deps, 'bus' | 'log'>,
+  peer: Peer,
+  relayed: Relayed,
+): Promise<RelayReply> {
   const { sourceInstance, sourceInstanceId, requestId } = relayed
   if (sourceInstance !== undefined && normalizeSignedOrigin(sourceInstance) !== peer.origin) {
     throw refuse.source_mismatch()
@@ -56,7 +61,11 @@ type Collected = {
 }
 
 /** An event without a readable messageId gets no answer. protocol.md 3.2, 6.2. */
-export async function receiveEvents(deps: Deps, peer: Peer, relayed: Relayed): Promise<RelayReply> {
+export async function receiveEvents(
+  deps: Pick<Deps, 'orm' | 'bus' | 'clock' | 'log'>,
+  peer: Peer,
+  relayed: Relayed,
+): Promise<RelayReply> {
   const events = relayed.events.flatMap((event) => relayEvent.safeParse(event).data ?? [])
   const collected: Collected = { presences: [], profiles: new Map(), states: new Map() }
   const verdicts = new Map(events.map((event) => [event, judgeEvent(peer, event, collected)]))
@@ -136,7 +145,11 @@ function toReply(verdicts: ReadonlyMap<RelayEvent, Verdict>): RelayReply {
 }
 
 /** A page of sync may hold more than one call takes. Returns whether it succeeded. protocol.md 3.3. */
-async function applyProfiles({ bus, log }: Deps, { origin, host }: Peer, profiles: RemoteProfile[]): Promise<boolean> {
+async function applyProfiles(
+  { bus, log }: Pick<Deps, 'bus' | 'log'>,
+  { origin, host }: Peer,
+  profiles: RemoteProfile[],
+): Promise<boolean> {
   try {
     for (let from = 0; from < profiles.length; from += policy.relayEventsMax) {
       const some = { origin, host, profiles: profiles.slice(from, from + policy.relayEventsMax) }
@@ -152,7 +165,11 @@ async function applyProfiles({ bus, log }: Deps, { origin, host }: Peer, profile
 type ToldStates = { states: ToldState[]; requestId: string | undefined }
 
 /** The latest of each user, and of a page of sync all. Gives the verdict on a user's. Contract: 7, Account states. */
-async function applyStates({ bus, log }: Deps, { origin, host }: Peer, { states, requestId }: ToldStates) {
+async function applyStates(
+  { bus, log }: Pick<Deps, 'bus' | 'log'>,
+  { origin, host }: Peer,
+  { states, requestId }: ToldStates,
+) {
   const latest = new Map<string, ToldState>()
   for (const state of states) {
     if (state.ts > (latest.get(state.homeUserId)?.ts ?? -Infinity)) latest.set(state.homeUserId, state)
@@ -175,7 +192,11 @@ async function applyStates({ bus, log }: Deps, { origin, host }: Peer, { states,
 type PresenceReport = { homeUserId: string; host: string; status: 'online' | 'offline' }
 
 /** Never stored. Ends by time. Contract: 6. */
-async function reportPresences({ orm, bus, clock }: Deps, reports: PresenceReport[], requestId: string | undefined) {
+async function reportPresences(
+  { orm, bus, clock }: Pick<Deps, 'orm' | 'bus' | 'clock'>,
+  reports: PresenceReport[],
+  requestId: string | undefined,
+) {
   const [first] = reports
   if (!first) return
   const latest = new Map(reports.map(({ homeUserId, status }) => [homeUserId, status]))

@@ -7,7 +7,7 @@ import type { Deps } from '../deps.ts'
 import { activate, isConsented, isDetaching } from '../peers/peer-states.ts'
 import { lacksSignature, readSignedHeaders, signAnswer, verifySignature } from '../peers/signature.ts'
 import type { SignedHeaders } from '../peers/signature.ts'
-import { withPeer } from '../peers/with-peer.ts'
+import { withPeer, type PeerDeps } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
 import { parseBody, readRawBody, type BodyReading } from './raw-body.ts'
 
@@ -27,7 +27,10 @@ const refusals = {
  * `isProof`: the epoch question is refused only to revoked peers, and never activates a peer. Throws signature_missing,
  * peer_unknown, signature_wrong, signature_stale, nonce_used, busy. Contract: 7.
  */
-export function requirePeer(deps: Deps, { isProof = false, parse = parseBody } = {}): Middleware {
+export function requirePeer(
+  deps: PeerDeps & Pick<Deps, 'log' | 'metrics' | 'signingNetworks'>,
+  { isProof = false, parse = parseBody } = {},
+): Middleware {
   const help = 'Signed requests of other instances'
   const requests = deps.metrics.counter('gatehouse_federation_signed_requests_total', help, ['outcome'])
   return async (ctx, next) => {
@@ -60,7 +63,7 @@ export async function namedPeer({ orm }: Pick<Deps, 'orm'>, headers: Context['he
 
 type Received = { headers: Context['headers']; body: Buffer; isProof: boolean; requestId: string }
 
-async function verifyRequest(deps: Deps, { headers, body, isProof, requestId }: Received): Promise<Verification> {
+async function verifyRequest(deps: PeerDeps, { headers, body, isProof, requestId }: Received): Promise<Verification> {
   const signed = readSignedHeaders(headers)
   if (!signed) return { outcome: isProof && lacksSignature(headers) ? 'headers_missing' : 'missing' }
   const known = await deps.orm.em.fork().findOne(Peer, { origin: signed.origin })
@@ -79,7 +82,7 @@ async function verifyRequest(deps: Deps, { headers, body, isProof, requestId }: 
 }
 
 /** Contract: 7, handshake, consent; protocol.md 2.8. */
-async function takeProof(deps: Deps, known: Peer, { secret, requestId }: { secret: string; requestId: string }) {
+async function takeProof(deps: PeerDeps, known: Peer, { secret, requestId }: { secret: string; requestId: string }) {
   if (known.isActive() && secret !== known.nextSecret) return known
   return await withPeer(deps, { origin: known.origin, requestId }, async (em, peer) => {
     const now = deps.clock.now()
@@ -110,7 +113,12 @@ export function answerSigned(ctx: Context, { clock, random }: Pick<Deps, 'clock'
 }
 
 /** A request that fails for want of a dependency releases its nonce: the peer may repeat it. */
-async function runWithNonce(deps: Deps, ctx: Context, signed: SignedHeaders, next: () => Promise<unknown>) {
+async function runWithNonce(
+  deps: Pick<Deps, 'orm' | 'log'>,
+  ctx: Context,
+  signed: SignedHeaders,
+  next: () => Promise<unknown>,
+) {
   try {
     await next()
   } catch (error) {

@@ -20,6 +20,7 @@ type QueuedJob = { job: Job; network: string; resolve(value: Value): void; rejec
 type HasherOptions = { threads: number; queue: number; cost?: number; log: Log; metrics: Metrics }
 
 /** A process of the lowest priority hashes: a flood of logins leaves other requests their time. Design: invariant 5. */
+// eslint-disable-next-line max-lines-per-function -- one thing: its functions share its state
 export function startPasswordHasher(options: HasherOptions): PasswordHasher {
   const { threads, queue: capacity, cost = policy.hashCost, log, metrics } = options
   const queue: QueuedJob[] = []

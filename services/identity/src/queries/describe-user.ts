@@ -1,14 +1,14 @@
 import { listOpenSockets } from '@gatehouse/contracts'
 import { read } from '@gatehouse/database'
-import { LinkedIdentity, Passkey, SignIn, adminView, deletedUsername } from '@gatehouse/domain'
+import { Passkey, SignIn, adminView, deletedUsername } from '@gatehouse/domain'
 import { Unavailable } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
-import { identityReply } from '../replies/replies.ts'
-import { loadEmail } from './load-email.ts'
 import { listAudit } from './list-audit.ts'
+import { listLinkedIdentities } from './list-identities.ts'
 import { listOrders, listPeersOfUser } from './list-orders.ts'
+import { loadEmail } from './load-email.ts'
 import { loadUser } from './load-user.ts'
 
 type Asked = { userId: string; requestId: string }
@@ -20,11 +20,11 @@ export async function describeUser(deps: Pick<Deps, 'orm' | 'bus' | 'log' | 'con
   const em = deps.orm.em.fork()
   const sockets = askSockets(deps, asked)
   const own = await loadEmail(deps, user)
-  const [invitedBy, invited, passkeys, identities, lastSignIn, audit, instances, { orders }] = await Promise.all([
+  const [invitedBy, invited, passkeys, { identities }, lastSignIn, audit, instances, { orders }] = await Promise.all([
     findInvitation(em, userId),
     listInvited(deps.orm.em.fork(), userId),
     em.count(Passkey, { userId }),
-    deps.orm.em.fork().find(LinkedIdentity, { userId }, { orderBy: { id: 'asc' } }),
+    listLinkedIdentities(deps, userId),
     deps.orm.em.fork().findOne(SignIn, { userId }, { orderBy: { id: 'desc' } }),
     listAudit(deps.orm.em.fork(), { subject: userId, limit: policy.auditOfUser, tz: 'UTC' }),
     listPeersOfUser(deps.orm.em.fork(), userId),
@@ -36,7 +36,7 @@ export async function describeUser(deps: Pick<Deps, 'orm' | 'bus' | 'log' | 'con
     invited,
     ...(await sockets),
     passkeys,
-    identities: identities.map(identityReply),
+    identities,
     ...(own && { email: own.email }),
     secondFactor: user.secondFactor,
     lastLoginAt: lastSignIn?.signedInAt.getTime() ?? null,

@@ -5,7 +5,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 import { hashSecret } from '../hashing/hash-secret.ts'
-import { boundsAt, isWaiting } from '../operations/approval/waiting.ts'
+import { boundsAt, isWaiting } from './is-waiting.ts'
 import { hasParts, searchNames } from './search-names.ts'
 
 type ReadDeps = Pick<Deps, 'orm' | 'databaseTime'>

@@ -1,30 +1,32 @@
 import { signToken } from '@gatehouse/auth'
 import { instanceProfileNames, type InstanceProfile, type SelfReply } from '@gatehouse/contracts'
-import { sanitizeUser, type LinkedIdentity, type PlainUser, type RevocationTime, type User } from '@gatehouse/domain'
+import { sanitizeUser, type PlainUser, type RevocationTime, type User } from '@gatehouse/domain'
 import { version } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
+import type { Registered } from '../operations/accounts/insert-account.ts'
+import type { IssueTime } from '../operations/accounts/sign-ins.ts'
 import type { Held } from '../operations/approval/hold-registration.ts'
-import type { IssueTime } from '../operations/credentials/sign-ins.ts'
-import type { Registered } from '../operations/registration/insert-account.ts'
 import { loadEmail } from '../queries/load-email.ts'
 import { isRegistrationOpen, loadSettings, type PlainSettings } from '../queries/load-settings.ts'
 
 /** A change since `issuedAt` revokes the token: the account or one of its sign-ins has that time. */
 type Holder = { user: User; issuedAt: IssueTime | RevocationTime }
 
+type TokenDeps = Pick<Deps, 'config' | 'tokenKey'>
+
 /** Spec: Token payload. */
-export function tokenReply({ config, tokenKey }: Deps, { user, issuedAt }: Holder) {
+export function tokenReply({ config, tokenKey }: TokenDeps, { user, issuedAt }: Holder) {
   const subject = { userId: user.id, username: user.username }
   return { token: signToken(tokenKey, subject, { expiresIn: config.jwtExpiresIn, now: issuedAt }) }
 }
 
 /** Spec: register, login. */
-export function credentialsReply(deps: Deps, holder: Holder) {
+export function credentialsReply(deps: TokenDeps, holder: Holder) {
   return { ...tokenReply(deps, holder), user: sanitizeUser(holder.user, true) }
 }
 
 /** A receipt where an admin decides. Contract: 3, Approval. */
-export const registeredReply = (deps: Deps, registered: Registered | Held) =>
+export const registeredReply = (deps: TokenDeps, registered: Registered | Held) =>
   'pending' in registered ? registered : credentialsReply(deps, registered)
 
 export const statusOf = (registered: Registered | Held) =>
@@ -45,13 +47,8 @@ export async function selfReply(deps: Pick<Deps, 'orm' | 'config'>, user: PlainU
   }
 }
 
-/** Contract: 3, Identity providers. */
-export function identityReply({ id, provider, name, linkedAt, lastUsedAt }: LinkedIdentity) {
-  return { id, provider, name: name ?? null, linkedAt: linkedAt.getTime(), lastUsedAt: lastUsedAt?.getTime() ?? null }
-}
-
 /** Contract: 3. */
-export function instanceReply(settings: PlainSettings, { config }: Deps) {
+export function instanceReply(settings: PlainSettings, { config }: Pick<Deps, 'config'>) {
   return {
     name: settings.instanceName,
     ...profileOf(settings),

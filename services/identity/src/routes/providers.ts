@@ -4,10 +4,11 @@ import { answer, callerOf, describeClient, requestIdOf, requireUser, type AppSta
 import type { ParameterizedContext } from 'koa'
 import type { Deps } from '../deps.ts'
 import { finishSignIn } from '../operations/providers/finish-sign-in.ts'
-import { linkIdentity, listLinkedIdentities, unlinkIdentity } from '../operations/providers/own-identities.ts'
+import { linkIdentity, unlinkIdentity } from '../operations/providers/own-identities.ts'
 import { startSignIn } from '../operations/providers/start-sign-in.ts'
 import { takeCallback } from '../operations/providers/take-callback.ts'
 import { policy } from '../policy.ts'
+import { listLinkedIdentities } from '../queries/list-identities.ts'
 import { counted } from '../replies/counted.ts'
 import { outcomeOf, registeredReply, statusOf } from '../replies/replies.ts'
 

@@ -41,7 +41,7 @@ function refuseFullDisk(deps: Pick<Deps, 'log' | 'timer'>): Middleware<AppState>
 }
 
 /** Runs before the body is read: what is refused writes nothing to the disk. */
-function admitUpload(deps: Deps): Middleware<AppState> {
+function admitUpload(deps: Pick<Deps, 'orm' | 'config' | 'freeDiskBytes'>): Middleware<AppState> {
   return async (ctx, next) => {
     const { userId } = requireUser(ctx)
     if ((await deps.freeDiskBytes(deps.config.uploadDir)) < policy.uploadFreeBytesMin) {

@@ -3,7 +3,7 @@ import { Application, AuditEntry } from '@gatehouse/domain'
 import { answered, insertUser } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { startApplications, startReceiver, type Applications } from '../../test/applications.ts'
-import { findByCredentials } from './secrets.ts'
+import { findByCredentials } from '../clients/secrets.ts'
 
 const path = '/api/admin/applications'
 const dayMs = 86_400_000

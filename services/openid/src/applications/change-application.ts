@@ -6,13 +6,13 @@ import { Application, type NoticeChannel } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
+import { renewSecret } from '../clients/secrets.ts'
 import type { Deps } from '../deps.ts'
 import { endApplication } from '../grants/end-grants.ts'
 import { sectorOf } from '../keys/subjects.ts'
 import { verify } from '../notices/signal-routes.ts'
 import { dropNotices, tryNow } from '../notices/write-notices.ts'
 import { requirePairwise, requireReceivers, requireRedirectUris, type ReceiverUris } from './require-addresses.ts'
-import { renewSecret } from './secrets.ts'
 
 type ChangeDeps = Pick<Deps, 'orm' | 'clock' | 'random' | 'notices' | 'config'>
 type Target = { id: string; admin: ActingAdmin }

@@ -2,9 +2,9 @@ import { isClaimedUri, isNativeUri, isPrivateUseUri } from '@gatehouse/contracts
 import type { Application } from '@gatehouse/domain'
 import { mayReach } from '@gatehouse/outbound'
 import { refuse } from '@gatehouse/runtime'
+import { isNative } from '../clients/client.ts'
 import type { Deps } from '../deps.ts'
 import { hostsOf } from '../keys/subjects.ts'
-import { isNative } from '../provider/client.ts'
 
 type Uris = Pick<Application, 'type' | 'redirectUris'> & { postLogoutRedirectUris?: string[] | undefined }
 

@@ -3,10 +3,10 @@ import { assertCallerCurrent, findLogin, type ActingCaller } from '@gatehouse/au
 import { changeRows, read, takeShared, transaction } from '@gatehouse/database'
 import { rateLimited, refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
+import { findApplication } from '../clients/client.ts'
 import type { Deps } from '../deps.ts'
 import { insertGrant } from '../grants/allow.ts'
 import { policy } from '../policy.ts'
-import { findApplication } from '../provider/client.ts'
 import { askingApplication, knownScopes } from './interaction.ts'
 
 type Waiting = { hash: string; applicationId: string; payload: { params?: { scope?: string } } }
@@ -17,7 +17,7 @@ const waitingSql = (where: string) => `select id_hash as hash, application_id::t
     and not jsonb_exists(payload, 'error')`
 
 /** Throws device_code_unknown: no device waits with it any more. */
-async function findWaiting(deps: Deps, em: EntityManager, where: string, value: string) {
+async function findWaiting(deps: Pick<Deps, 'clock'>, em: EntityManager, where: string, value: string) {
   const [row] = await read<Waiting>(em, waitingSql(where), [value, new Date(deps.clock.now())])
   const application = row && (await findApplication(em, row.applicationId))
   if (!row || !application?.deviceGrant) throw refuse.device_code_unknown()
@@ -28,7 +28,10 @@ async function findWaiting(deps: Deps, em: EntityManager, where: string, value: 
 const normalize = (userCode: string): string => userCode.toUpperCase().replaceAll(/[^A-Z0-9]/g, '')
 
 /** Which device waits. Guesses are limited by network at the gateway, and here by account. RFC 8628, 5.1. */
-export async function readDeviceCode(deps: Deps, { userCode, caller }: { userCode: string; caller: ActingCaller }) {
+export async function readDeviceCode(
+  deps: Pick<Deps, 'orm' | 'clock'>,
+  { userCode, caller }: { userCode: string; caller: ActingCaller },
+) {
   const limit = { limit: policy.deviceCodeAttempts, key: caller.userId, now: deps.clock.now() }
   const { remaining, retryAfter } = await takeShared(deps.orm.em.fork(), limit)
   if (remaining < 0) throw rateLimited(retryAfter)
@@ -40,7 +43,10 @@ export async function readDeviceCode(deps: Deps, { userCode, caller }: { userCod
 type Decision = { uid: string; decision: 'allow' | 'deny'; caller: ActingCaller }
 
 /** Throws device_code_unknown and as assertCallerCurrent. */
-export async function decideDeviceCode(deps: Deps, { uid, decision, caller }: Decision): Promise<void> {
+export async function decideDeviceCode(
+  deps: Pick<Deps, 'orm' | 'clock' | 'random' | 'config'>,
+  { uid, decision, caller }: Decision,
+): Promise<void> {
   const work = async (em: EntityManager): Promise<void> => {
     await assertCallerCurrent(em, caller)
     await em.execute("select 1 from openid_rows where model = 'DeviceCode' and id_hash = ? for update", [uid])

@@ -6,17 +6,20 @@ import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Context } from 'koa'
 import type { ProviderInteraction } from 'oidc-provider'
+import { findApplication } from '../clients/client.ts'
 import type { Deps } from '../deps.ts'
-import { isLoginDue } from '../grants/authentication.ts'
 import { insertGrant } from '../grants/allow.ts'
-import { findApplication } from '../provider/client.ts'
-import { withPublicAddress } from '../routes/protocol.ts'
+import { isLoginDue } from '../grants/authentication.ts'
+import { withPublicAddress } from '../provider/providers.ts'
 
 type Http = Pick<Context, 'req' | 'res'>
+type FindDeps = Pick<Deps, 'orm' | 'config' | 'providers'>
+type JudgeDeps = Pick<Deps, 'subjects'>
+type AllowDeps = JudgeDeps & Pick<Deps, 'clock' | 'random' | 'config'>
 type Asked = { uid: string; caller: ActingCaller }
 
 /** Throws interaction_unknown: it is over, or its cookie is in another browser. */
-async function findInteraction(deps: Deps, http: Http, uid: string) {
+async function findInteraction(deps: FindDeps, http: Http, uid: string) {
   const provider = await deps.providers.current()
   const { host, protocol } = new URL(deps.config.publicAddress.origin)
   withPublicAddress(http, host, protocol)
@@ -39,7 +42,7 @@ export function knownScopes(asked: string): string[] {
 }
 
 /** Contract: 3, Applications. */
-export async function readInteraction(deps: Deps, http: Http, { uid, caller }: Asked) {
+export async function readInteraction(deps: FindDeps & JudgeDeps, http: Http, { uid, caller }: Asked) {
   const { interaction, application } = await findInteraction(deps, http, uid)
   const { params } = interaction
   const { isDue } = await judgeLogin(deps, deps.orm.em.fork(), { interaction, application, caller })
@@ -60,13 +63,16 @@ export function askingApplication({ id, name }: Application, redirectUri: string
 
 type Asking = { interaction: ProviderInteraction; application: Application; caller: ActingCaller }
 
-async function judgeLogin(deps: Deps, em: EntityManager, { interaction, application, caller }: Asking) {
+async function judgeLogin(deps: JudgeDeps, em: EntityManager, { interaction, application, caller }: Asking) {
   const authTime = await findLogin(em, caller)
   const subject = await deps.subjects.of(application.sector ?? null, caller.userId)
   return { authTime, isDue: isLoginDue(interaction, { authTime, subject }) }
 }
 
-async function isConsentNeeded(deps: Deps, { interaction, application, caller }: Asking): Promise<boolean> {
+async function isConsentNeeded(
+  deps: Pick<Deps, 'orm'>,
+  { interaction, application, caller }: Asking,
+): Promise<boolean> {
   // Any program on the device can be at that address, and ask in the name of this one. RFC 8252, 8.6.
   if (application.type === 'public' && isNativeUri(String(interaction.params['redirect_uri']))) return true
   if (application.skipConsent) return false
@@ -82,7 +88,11 @@ async function isConsentNeeded(deps: Deps, { interaction, application, caller }:
 }
 
 /** Gives where the browser goes next. Throws interaction_unknown, fresh_login_required and as assertCallerCurrent. */
-export async function decideInteraction(deps: Deps, http: Http, asked: Asked & { decision: 'allow' | 'deny' }) {
+export async function decideInteraction(
+  deps: FindDeps & AllowDeps,
+  http: Http,
+  asked: Asked & { decision: 'allow' | 'deny' },
+) {
   const { uid, caller, decision } = asked
   const { provider, interaction, application } = await findInteraction(deps, http, uid)
   const options = { mergeWithLastSubmission: false }
@@ -105,7 +115,7 @@ export async function decideInteraction(deps: Deps, http: Http, asked: Asked & {
   return { url: await provider.interactionResult(http.req, http.res, result, options) }
 }
 
-async function allow(deps: Deps, em: EntityManager, { interaction, application, caller }: Asking) {
+async function allow(deps: AllowDeps, em: EntityManager, { interaction, application, caller }: Asking) {
   await assertCallerCurrent(em, caller)
   const { authTime, isDue } = await judgeLogin(deps, em, { interaction, application, caller })
   if (isDue) throw refuse.fresh_login_required()

@@ -1,7 +1,7 @@
 import { changeRows } from '@gatehouse/database'
 import type { ProviderClient, ProviderContext } from 'oidc-provider'
+import { sectorOfClient } from '../clients/client.ts'
 import type { Deps } from '../deps.ts'
-import { sectorOfClient } from './client.ts'
 
 type Hint = { payload: { sub?: string; aud?: string } }
 

@@ -1,4 +1,5 @@
 import { Unavailable } from '@gatehouse/runtime'
+import type { Context } from 'koa'
 import type Provider from 'oidc-provider'
 import type { ProviderClient, ProviderContext } from 'oidc-provider'
 import type { Deps } from '../deps.ts'
@@ -105,4 +106,9 @@ function answerFaults(provider: Provider, { log }: Pick<Deps, 'log'>) {
     if (isAway) ctx.set('Retry-After', '1')
     ctx.body = { error: isAway ? 'temporarily_unavailable' : 'server_error' }
   }
+}
+
+/** The gateway lets no such header in. */
+export function withPublicAddress({ req }: Pick<Context, 'req'>, host: string, protocol: string): void {
+  Object.assign(req.headers, { host, 'x-forwarded-host': host, 'x-forwarded-proto': protocol.slice(0, -1) })
 }

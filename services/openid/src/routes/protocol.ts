@@ -6,6 +6,7 @@ import type { Context } from 'koa'
 import type Provider from 'oidc-provider'
 import type { Deps } from '../deps.ts'
 import { withinRequest } from '../provider/adapter.ts'
+import { withPublicAddress } from '../provider/providers.ts'
 
 const { interaction, signalsDiscovery, signalsStream, signalsVerification, ...ofProvider } = protocolRoutes
 /** notices/notices.ts answers them. */
@@ -50,11 +51,6 @@ function createMount({ config, providers, requireEnabled }: Deps) {
     ctx.respond = false
     await withinRequest(callerOf(ctx).address, () => callback(ctx.req, ctx.res))
   }
-}
-
-/** The gateway lets no such header in. */
-export function withPublicAddress({ req }: Pick<Context, 'req'>, host: string, protocol: string): void {
-  Object.assign(req.headers, { host, 'x-forwarded-host': host, 'x-forwarded-proto': protocol.slice(0, -1) })
 }
 
 /** Read again after `refreshMs`, once for all who wait. Throws not_found. */

@@ -18,6 +18,7 @@ type FeedDeps = Pick<OperationContext, 'bus' | 'timer' | 'timings' | 'log' | 'cl
 export type PresenceFeed = Awaited<ReturnType<typeof openPresenceFeed>>
 
 /** Open it before the first handshake. Contract: 6, presence_update; docs/decisions/presence.md. */
+// eslint-disable-next-line max-lines-per-function -- one thing: its functions share its state
 export async function openPresenceFeed(deps: FeedDeps) {
   const { bus, clock, log, node, presenceStore, remotePresences, sessions, timer, timings, upstreamAudience } = deps
   let since = (await presenceStore.readChanges({ since: firstSnapshot, userIds: [], limit: 0 })).snapshot

@@ -22,13 +22,12 @@ type ReconcilerDeps = Pick<OperationContext, 'log' | 'timer' | 'timings'> & {
   feed: Pick<PresenceFeed, 'recorded'>
   node: Pick<SessionNode, 'id' | 'heartbeat'>
   remotePresences: Pick<RemotePresences, 'onlineIds'>
-  /** Runs before a user is written under the new id of the node. */
-  onReRegistered(): void
 }
 
 export type PresenceReconciler = ReturnType<typeof createPresenceReconciler>
 
 /** One batch at a time keeps the order of changes, and many handshakes share statements. */
+// eslint-disable-next-line max-lines-per-function -- one thing: its functions share its state
 export function createPresenceReconciler(deps: ReconcilerDeps) {
   const { log, timer, timings, sessions, presenceStore: store, feed, node, remotePresences } = deps
   const tracker = createPresenceTracker(deps, enqueue)
@@ -36,6 +35,7 @@ export function createPresenceReconciler(deps: ReconcilerDeps) {
   const pending = new Set<LocalUser>()
   const answering = new Set<Promise<void>>()
   let syncedAs = node.id
+  let onReRegistered = (): void => undefined
   let running: Promise<void> | undefined
   let scheduled: unknown
   let stopped = false
@@ -56,7 +56,7 @@ export function createPresenceReconciler(deps: ReconcilerDeps) {
   function resync(): void {
     if (node.id === syncedAs) return
     syncedAs = node.id
-    deps.onReRegistered()
+    onReRegistered()
     for (const user of sessions.users()) apply(user, 'nodeReRegistered')
   }
 
@@ -201,6 +201,8 @@ export function createPresenceReconciler(deps: ReconcilerDeps) {
     },
     forceOffline: (user: LocalUser) => apply(user, 'forcedOut'),
     resync,
+    /** `listener` runs before a user is written under the new id of the node. */
+    onReRegistered: (listener: () => void): void => void (onReRegistered = listener),
     async [Symbol.asyncDispose](): Promise<void> {
       stopped = true
       tracker.stop()

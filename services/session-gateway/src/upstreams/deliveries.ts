@@ -25,6 +25,7 @@ type Outcome = 'delivered' | 'foreign_type' | 'invalid' | 'lost' | 'members_unkn
 type Delivery = Pick<UpstreamDelivery, 'to' | 'access'> & { frame: Buffer; except: ReadonlySet<string> }
 
 /** Messages to one space keep their order, those to users and sessions do, and those for admins. */
+// eslint-disable-next-line max-lines-per-function -- one thing: its functions share its state
 export function createDeliveries(deps: DeliveryDeps) {
   const { log, occasionalLog, sessionMetrics, sessions } = deps
   const findMembers = createSpaceMembers(deps)

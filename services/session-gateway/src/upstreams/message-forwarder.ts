@@ -31,6 +31,7 @@ const tooDeep: Result = { outcome: 'refused', code: 'nested_too_deeply' }
 export type MessageForwarder = ReturnType<typeof createMessageForwarder>
 
 /** Messages of one socket to one upstream keep their order. Design: invariant 10. */
+// eslint-disable-next-line max-lines-per-function -- one thing: its functions share its state
 export function createMessageForwarder(deps: ForwarderDeps) {
   const { occasionalLog, plain, sessionMetrics, timings } = deps
   const queuesOf = new WeakMap<SessionSocket, Map<LiveUpstream, MessageQueue>>()

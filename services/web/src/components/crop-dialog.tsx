@@ -8,6 +8,7 @@ const outputSide = 512
 
 type Props = { picture: ImageBitmap; file: File; onCrop: (cropped: Picture) => void; onClose: () => void }
 
+// eslint-disable-next-line max-lines-per-function -- one picture, and what moves it
 export function CropDialog({ picture, file, onCrop, onClose }: Props) {
   const canvas = useRef<HTMLCanvasElement>(null)
   const [view, setView] = useState(() => initialView(picture))

@@ -36,6 +36,7 @@ type Props = {
 }
 
 /** A modal dialog. It asks before it drops what was entered. */
+// eslint-disable-next-line max-lines-per-function -- one element with its focus, history and closing
 export function Dialog(props: Props) {
   const { title, text, children, wide = false, onClose, onSubmit, mutation, focus = 'field', changed } = props
   const ref = useRef<HTMLDialogElement>(null)

@@ -3,10 +3,10 @@ import { operator } from '@gatehouse/domain'
 import { randomToken } from '@gatehouse/runtime'
 import type { z } from 'zod'
 import { policy } from '../../policy.ts'
+import { insertAccount, insertUniquely, pickAvatarColor, refuseUnfreeName } from '../accounts/insert-account.ts'
+import type { Registration, RegistrationDeps } from '../accounts/insert-account.ts'
 import { enterAct } from '../change-account.ts'
 import { requireLocalUsername } from '../registration/check-username.ts'
-import { insertAccount, insertUniquely, pickAvatarColor, refuseUnfreeName } from '../registration/insert-account.ts'
-import type { Registration, RegistrationDeps } from '../registration/insert-account.ts'
 
 type NewUser = z.infer<typeof operatorEndpoints.createUser.body> & Pick<Registration, 'address' | 'requestId'>
 

@@ -2,13 +2,13 @@ import { passwordReset } from '@gatehouse/contracts'
 import { User } from '@gatehouse/domain'
 import { randomToken, refuse } from '@gatehouse/runtime'
 import type { Deps, OperationContext } from '../../deps.ts'
+import { hashSecret } from '../../hashing/hash-secret.ts'
 import { enqueueNotice } from '../../mail/outbox.ts'
 import { policy } from '../../policy.ts'
 import { requireLive } from '../../queries/load-user.ts'
+import { removeOtherWaysIn } from '../accounts/ways-in.ts'
 import { changeOther, enterAct, recordAccountEvent, type AdminAct } from '../change-account.ts'
-import { hashSecret } from '../../hashing/hash-secret.ts'
 import { revocationTime } from '../credentials/revocation-time.ts'
-import { removeOtherWaysIn } from '../providers/ways-in.ts'
 
 type ResetDeps = OperationContext & Pick<Deps, 'hasher' | 'config'>
 

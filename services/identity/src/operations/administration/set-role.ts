@@ -1,8 +1,8 @@
 import { roleChanged } from '@gatehouse/contracts'
 import { refuse } from '@gatehouse/runtime'
 import type { OperationContext } from '../../deps.ts'
+import { readDemand } from '../accounts/judge-code.ts'
 import { changeAmongAdmins, enterAct, recordAccountEvent, type AdminAct } from '../change-account.ts'
-import { readDemand } from '../second-factor/judge-code.ts'
 
 /** Contract: 5, role. */
 export async function setRole(deps: OperationContext, { isAdmin, ...act }: AdminAct & { isAdmin: boolean }) {

@@ -5,11 +5,11 @@ import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../../deps.ts'
 import { enqueueNotice } from '../../mail/outbox.ts'
+import { readDemand } from '../accounts/judge-code.ts'
 import { changeAmongAdmins, changeOther, enterAct, recordAccountEvent, settle } from '../change-account.ts'
 import type { AdminAct, Changed } from '../change-account.ts'
 import { revocationTime } from '../credentials/revocation-time.ts'
 import { revokeMemberInvites } from '../revoke-member-invites.ts'
-import { readDemand } from '../second-factor/judge-code.ts'
 
 type Suspension = AdminAct & { reason?: string | null | undefined }
 

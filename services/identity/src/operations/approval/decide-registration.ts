@@ -6,11 +6,12 @@ import { isRefusal, refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
+import type { Waiting } from '../../queries/is-waiting.ts'
+import { insertAccount, insertUniquely, pickAvatarColor } from '../accounts/insert-account.ts'
+import { identityConstraint, insertIdentity } from '../accounts/insert-identity.ts'
+import { blockNetwork, lockWaiting, release } from '../accounts/waiting.ts'
 import { enterAct, refuseViolation } from '../change-account.ts'
-import { identityConstraint, insertIdentity } from '../providers/insert-identity.ts'
-import { insertAccount, insertUniquely, pickAvatarColor } from '../registration/insert-account.ts'
 import { announce } from './hold-registration.ts'
-import { blockNetwork, lockWaiting, release, type Waiting } from './waiting.ts'
 
 export type RegistrationAct = { id: string; actor: ActingAdmin; requestId?: string | undefined }
 type Denial = { reason?: string | null | undefined; block?: boolean | undefined }

@@ -9,10 +9,10 @@ import type { OperationContext } from '../../deps.ts'
 import { hashSecret } from '../../hashing/hash-secret.ts'
 import { policy } from '../../policy.ts'
 import type { PlainSettings } from '../../queries/load-settings.ts'
-import type { Sender } from '../credentials/sign-ins.ts'
-import type { NamedIdentity } from '../providers/insert-identity.ts'
-import { refuseTakenName, type NewAccount } from '../registration/insert-account.ts'
-import { claimIdentity, claimName, refuseBlocked, removeEnded } from './waiting.ts'
+import { refuseTakenName, type NewAccount } from '../accounts/insert-account.ts'
+import type { NamedIdentity } from '../accounts/insert-identity.ts'
+import type { Sender } from '../accounts/sign-ins.ts'
+import { claimIdentity, claimName, refuseBlocked, removeEnded } from '../accounts/waiting.ts'
 
 /** What the person gets in place of a token. */
 export type Held = { pending: true; username: string; receipt: string }

@@ -5,10 +5,10 @@ import { refuse } from '@gatehouse/runtime'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import { findNamed } from '../../queries/load-user.ts'
-import { findWaiting } from '../approval/waiting.ts'
-import { judgeLoginCode, type FactorDeps } from '../second-factor/judge-code.ts'
+import { judgeLoginCode, type FactorDeps } from '../accounts/judge-code.ts'
+import { recordSignIn, type Sender } from '../accounts/sign-ins.ts'
+import { findWaiting } from '../accounts/waiting.ts'
 import { refreshPasswordFromHome, type RefreshDeps } from './refresh-password.ts'
-import { recordSignIn, type Sender } from './sign-ins.ts'
 
 /** `issuedAt` (ms) is the time of issue of the token. `refreshed`: the home instance verified the password. */
 export type LoggedIn = Awaited<ReturnType<typeof logIn>>

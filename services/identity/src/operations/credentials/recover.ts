@@ -8,11 +8,11 @@ import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { hashSecret } from '../../hashing/hash-secret.ts'
 import { enqueueNotice } from '../../mail/outbox.ts'
+import { judgeLoginCode, type FactorDeps } from '../accounts/judge-code.ts'
+import { recordSignIn, type Sender } from '../accounts/sign-ins.ts'
+import { removeOtherWaysIn } from '../accounts/ways-in.ts'
 import { actorOf, changeUser, enterAct, recordAccountEvent } from '../change-account.ts'
-import { removeOtherWaysIn } from '../providers/ways-in.ts'
-import { judgeLoginCode, type FactorDeps } from '../second-factor/judge-code.ts'
 import { revocationTime } from './revocation-time.ts'
-import { recordSignIn, type Sender } from './sign-ins.ts'
 
 type RecoverDeps = FactorDeps & Pick<Deps, 'hasher' | 'config'>
 type Link = { userId: string; hash: string }

@@ -4,10 +4,10 @@ import { User, accountStateOf } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import { LockMode } from '@mikro-orm/postgresql'
 import type { Deps, OperationContext } from '../../deps.ts'
+import { askHome, homeCheckEnds, type AskDeps } from '../accounts/ask-home.ts'
+import { pickAvatarColor } from '../accounts/insert-account.ts'
+import { checkFederatedRegistrationOpen, findNameAtHome, upgradeStub } from '../accounts/upgrade-stub.ts'
 import { changeUser, recordProfileChange, refuseViolation } from '../change-account.ts'
-import { pickAvatarColor } from '../registration/insert-account.ts'
-import { checkFederatedRegistrationOpen, findNameAtHome, upgradeStub } from '../registration/register-federated.ts'
-import { askHome, homeCheckEnds, type AskDeps } from './ask-home.ts'
 
 export type RefreshDeps = AskDeps & Pick<Deps, 'hasher'>
 

@@ -2,8 +2,8 @@ import { findLogin, type ActingCaller } from '@gatehouse/authority'
 import { refuse } from '@gatehouse/runtime'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
+import { recordSignIn, type Sender } from '../accounts/sign-ins.ts'
 import { changeSelf } from '../change-account.ts'
-import { recordSignIn, type Sender } from './sign-ins.ts'
 
 type Renewal = { caller: ActingCaller } & Pick<Sender, 'client'>
 

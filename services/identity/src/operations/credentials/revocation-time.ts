@@ -3,7 +3,7 @@ import { read } from '@gatehouse/database'
 import { AttachProof, type RevocationTime, type User } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../../deps.ts'
-import { endTickets } from '../providers/end-tickets.ts'
+import { endTickets } from '../accounts/end-tickets.ts'
 
 /** `caller`: the person of the account. */
 type Revocation = { user: User; caller?: ActingCaller | undefined }

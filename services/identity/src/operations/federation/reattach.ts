@@ -15,10 +15,10 @@ import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { policy } from '../../policy.ts'
 import { lockUser } from '../../queries/load-user.ts'
+import { endTickets } from '../accounts/end-tickets.ts'
 import { changeSelf, recordProfileChange, refuseViolation, type OwnAct } from '../change-account.ts'
 import { deleteLockedAccount, finishDeletion, type DeletionDeps } from '../deletion/delete-account.ts'
 import { findExisting } from '../deletion/delete-rows.ts'
-import { endTickets } from '../providers/end-tickets.ts'
 import { textsOf } from './apply-remote-profiles.ts'
 
 type ReattachDeps = DeletionDeps & Pick<Deps, 'bus' | 'remotePictures'>

@@ -6,9 +6,9 @@ import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
+import { recordSignIn, type Sender } from '../accounts/sign-ins.ts'
 import { enterAct } from '../change-account.ts'
 import { refuseSuspended } from '../credentials/log-in.ts'
-import { recordSignIn, type Sender } from '../credentials/sign-ins.ts'
 import { consumeChallenge, issueChallenge, ofLogin, verifyAssertion, type Assertion } from './verify-response.ts'
 
 type LoginDeps = OperationContext & Pick<Deps, 'config' | 'encryptionKey'>

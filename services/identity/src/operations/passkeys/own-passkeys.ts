@@ -9,9 +9,9 @@ import type { Deps, OperationContext } from '../../deps.ts'
 import { enqueueNotice } from '../../mail/outbox.ts'
 import { policy } from '../../policy.ts'
 import { loadCaller } from '../../queries/load-user.ts'
+import { requireWayIn } from '../accounts/ways-in.ts'
 import { changeSelf, refuseViolation, type OwnAct } from '../change-account.ts'
 import { changeConfirmed, type Confirmed } from '../credentials/verify-password.ts'
-import { requireWayIn } from '../providers/ways-in.ts'
 import {
   algorithms,
   consumeChallenge,

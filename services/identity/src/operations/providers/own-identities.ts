@@ -6,19 +6,13 @@ import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { enqueueNotice } from '../../mail/outbox.ts'
 import { findTicket, identityOf, useTicket } from '../../providers/tickets.ts'
-import { identityReply } from '../../replies/replies.ts'
+import { identityReply } from '../../queries/list-identities.ts'
+import { identityConstraint, insertIdentity } from '../accounts/insert-identity.ts'
+import { requireWayIn } from '../accounts/ways-in.ts'
 import { enterAct, refuseViolation } from '../change-account.ts'
 import { changeConfirmed, type Confirmed } from '../credentials/verify-password.ts'
 import type { FinishDeps } from './finish-sign-in.ts'
-import { identityConstraint, insertIdentity } from './insert-identity.ts'
 import { requireProviderUser } from './start-sign-in.ts'
-import { requireWayIn } from './ways-in.ts'
-
-/** Oldest first. Contract: 3, Identity providers. */
-export async function listLinkedIdentities({ orm }: Pick<FinishDeps, 'orm'>, userId: string) {
-  const identities = await orm.em.fork().find(LinkedIdentity, { userId }, { orderBy: { id: 'asc' } })
-  return { identities: identities.map(identityReply) }
-}
 
 /** `confirm`: a ticket of an identity that is linked already, in place of the password. */
 type Link = Omit<Confirmed, 'ticket'> & { ticket: unknown; confirm?: unknown }

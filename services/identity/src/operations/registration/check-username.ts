@@ -10,8 +10,8 @@ import { batchedRead } from '@gatehouse/database'
 import { Registration, User } from '@gatehouse/domain'
 import { refuse, type Refusal } from '@gatehouse/runtime'
 import type { Deps } from '../../deps.ts'
+import { isWaiting } from '../../queries/is-waiting.ts'
 import { isRegistrationOpen, loadSettings } from '../../queries/load-settings.ts'
-import { isWaiting } from '../approval/waiting.ts'
 
 const readByName = batchedRead({ name: 'username_taken', entity: User, properties: ['username'], key: 'username' })
 

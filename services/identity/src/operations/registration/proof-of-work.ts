@@ -6,7 +6,7 @@ import type { z } from 'zod'
 import type { Deps } from '../../deps.ts'
 import { policy } from '../../policy.ts'
 import { isRegistrationOpen, loadSettings } from '../../queries/load-settings.ts'
-import { refuseBlocked } from '../approval/waiting.ts'
+import { refuseBlocked } from '../accounts/waiting.ts'
 import { useOnce } from '../use-once.ts'
 
 type ProofDeps = Pick<Deps, 'orm' | 'clock' | 'random' | 'proofKeys'>

@@ -4,9 +4,9 @@ import { refuse, type Refusal } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { enqueueNotice } from '../../mail/outbox.ts'
+import { createRecoveryCodes, judgeCode, readDemand, type FactorDeps, type RightCode } from '../accounts/judge-code.ts'
 import { actorOf, changeOther, enterAct, recordAccountEvent, type AdminAct, type Cause } from '../change-account.ts'
 import { changeConfirmed, type Confirmed } from '../credentials/verify-password.ts'
-import { createRecoveryCodes, judgeCode, readDemand, type FactorDeps, type RightCode } from './judge-code.ts'
 
 type OwnDeps = FactorDeps & Pick<Deps, 'hasher'>
 type ConfirmedByCode = Confirmed & { code: string }

@@ -3,11 +3,11 @@ import { SecondFactor, type User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { Deps } from '../../deps.ts'
 import { enqueueNotice } from '../../mail/outbox.ts'
+import { createRecoveryCodes, decryptSecret, encryptSecret, normalizeCode, readDemand } from '../accounts/judge-code.ts'
+import type { FactorDeps } from '../accounts/judge-code.ts'
+import { findStep, otpauthUri, secretBytes, toBase32 } from '../accounts/totp.ts'
 import { actorOf, changeSelf, recordAccountEvent, type OwnAct } from '../change-account.ts'
 import { changeConfirmed, type Confirmed } from '../credentials/verify-password.ts'
-import { createRecoveryCodes, decryptSecret, encryptSecret, normalizeCode, readDemand } from './judge-code.ts'
-import type { FactorDeps } from './judge-code.ts'
-import { findStep, otpauthUri, secretBytes, toBase32 } from './totp.ts'
 
 /** Null and 0 while none is on. Contract: 3, Second factor. */
 export async function readSecondFactor({ orm }: Pick<Deps, 'orm'>, userId: string) {

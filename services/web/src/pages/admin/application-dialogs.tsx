@@ -95,6 +95,22 @@ export function ApplicationDialog({ row, onClose, onDone }: DialogProps) {
       onClose={onClose}
       onDone={onDone}
     >
+      <ApplicationFields isNew={!row} entry={entry} change={change} refusalOf={refusalOf} />
+    </ConfirmDialog>
+  )
+}
+
+type FieldsProps = {
+  isNew: boolean
+  entry: ApplicationEntry
+  change: (changed: Partial<ApplicationEntry>) => void
+  refusalOf: (name: string) => string | null
+}
+
+// eslint-disable-next-line max-lines-per-function -- one form, field after field
+function ApplicationFields({ isNew, entry, change, refusalOf }: FieldsProps) {
+  return (
+    <>
       <Field
         label={t('Name')}
         name="application-name"
@@ -104,7 +120,7 @@ export function ApplicationDialog({ row, onClose, onDone }: DialogProps) {
         problem={entry.name.trim() ? null : t('Enter a name.')}
         hint={t('People see this name when they log in.')}
       />
-      {!row && (
+      {isNew && (
         <RadioGroup
           legend={t('Type')}
           name="application-type"
@@ -138,7 +154,7 @@ export function ApplicationDialog({ row, onClose, onDone }: DialogProps) {
         options={tokenForms}
         onPick={(accessTokens) => change({ accessTokens })}
       />
-      {!row && (
+      {isNew && (
         <RadioGroup
           legend={t('User IDs')}
           name="subject-type"
@@ -163,7 +179,7 @@ export function ApplicationDialog({ row, onClose, onDone }: DialogProps) {
           onChange={(deviceGrant) => change({ deviceGrant })}
         />
       )}
-    </ConfirmDialog>
+    </>
   )
 }
 

@@ -72,14 +72,7 @@ export function BulkSuspendDialog({ title, listUsers, onClose, onDone }: Props) 
           text={undone ? 'Unsuspended: {count}' : 'Suspended: {count}'}
           values={{ count: formatNumber(changed.length) }}
         />
-        <ul className="list">
-          {left.map(({ user, reason: why }) => (
-            <li key={user.id} className="split-row">
-              <UserName strong>{user.username}</UserName>
-              <span className="small muted">{why}</span>
-            </li>
-          ))}
-        </ul>
+        <LeftList left={left} />
       </Dialog>
     )
   }
@@ -97,5 +90,18 @@ export function BulkSuspendDialog({ title, listUsers, onClose, onDone }: Props) 
     >
       <ReasonField {...reason} />
     </ConfirmDialog>
+  )
+}
+
+function LeftList({ left }: Pick<Outcome, 'left'>) {
+  return (
+    <ul className="list">
+      {left.map(({ user, reason: why }) => (
+        <li key={user.id} className="split-row">
+          <UserName strong>{user.username}</UserName>
+          <span className="small muted">{why}</span>
+        </li>
+      ))}
+    </ul>
   )
 }

@@ -51,7 +51,6 @@ export function PeerRow({ peer, onChanged }: { peer: Peer; onChanged: () => void
   const { item, dialog } = useRowDialog({ row: peer, name: host, onDone: onChanged })
   const state = peerStates[peer.status]
   const explanation = explainPeer(peer)
-  const time = lastChangeOf(peer)
   const runRecheck = async () => {
     const done = await recheck.run(
       (_, client) => client.call('recheckPeer', { params: { id: peer.id } }),
@@ -87,21 +86,7 @@ export function PeerRow({ peer, onChanged }: { peer: Peer; onChanged: () => void
         <h3>
           {host} <Badge tone={state.tone}>{t(state.label)}</Badge>
         </h3>
-        <p className="small muted">
-          {peer.instanceName && <UserName>{peer.instanceName}</UserName>}
-          {peer.instanceName && ' · '}
-          <Phrase text={time.text} values={{ time: <RelativeTime at={time.at} /> }} />
-          {peer.status === 'active' && peer.rotatedAt !== null && (
-            <Phrase
-              text={
-                peer.autoRotateIntervalDays === 1
-                  ? ' · secret rotated {time} (daily)'
-                  : ' · secret rotated {time} (every {days} days)'
-              }
-              values={{ time: <RelativeTime at={peer.rotatedAt} />, days: peer.autoRotateIntervalDays }}
-            />
-          )}
-        </p>
+        <PeerFacts peer={peer} />
         <Contact peer={peer} />
         {explanation && <p className="small">{explanation}</p>}
         <RowError mutation={recheck} />
@@ -111,6 +96,27 @@ export function PeerRow({ peer, onChanged }: { peer: Peer; onChanged: () => void
       </div>
       {dialog}
     </li>
+  )
+}
+
+function PeerFacts({ peer }: { peer: Peer }) {
+  const time = lastChangeOf(peer)
+  return (
+    <p className="small muted">
+      {peer.instanceName && <UserName>{peer.instanceName}</UserName>}
+      {peer.instanceName && ' · '}
+      <Phrase text={time.text} values={{ time: <RelativeTime at={time.at} /> }} />
+      {peer.status === 'active' && peer.rotatedAt !== null && (
+        <Phrase
+          text={
+            peer.autoRotateIntervalDays === 1
+              ? ' · secret rotated {time} (daily)'
+              : ' · secret rotated {time} (every {days} days)'
+          }
+          values={{ time: <RelativeTime at={peer.rotatedAt} />, days: peer.autoRotateIntervalDays }}
+        />
+      )}
+    </p>
   )
 }
 

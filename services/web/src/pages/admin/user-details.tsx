@@ -58,33 +58,45 @@ export function UserDetails({ id, self }: { id: string; self: User }) {
               {identities.length > 0 && <IdentityCard identities={identities} />}
               {invited.length > 0 && <InvitedCard invited={invited} />}
               {orders.length > 0 && <OrderCard orders={orders} />}
-              <Card title={t('Recent activity')}>
-                {found.audit.length === 0 && <p className="muted">{t('No entries yet.')}</p>}
-                <ul className="list">
-                  {found.audit.map((entry) => (
-                    <AuditRow key={entry.id} entry={entry} />
-                  ))}
-                </ul>
-                <p className="button-row small">
-                  <Link href={`/admin/audit?subject=${id}`}>{t('All entries about this account')}</Link>
-                  <Link href={`/admin/audit?actor=${id}`}>{t('All entries by this account')}</Link>
-                </p>
-              </Card>
+              <ActivityCard id={id} audit={found.audit} />
             </div>
-            <Card title={t('Account')}>
-              <dl className="facts">
-                {factsOf(found).map(([name, value]) => (
-                  <div key={name} className="split-row">
-                    <dt className="muted">{t(name)}</dt>
-                    <dd>{value}</dd>
-                  </div>
-                ))}
-              </dl>
-            </Card>
+            <AccountCard found={found} />
           </div>
         </>
       )}
     </section>
+  )
+}
+
+function ActivityCard({ id, audit }: { id: string; audit: UserDescription['audit'] }) {
+  return (
+    <Card title={t('Recent activity')}>
+      {audit.length === 0 && <p className="muted">{t('No entries yet.')}</p>}
+      <ul className="list">
+        {audit.map((entry) => (
+          <AuditRow key={entry.id} entry={entry} />
+        ))}
+      </ul>
+      <p className="button-row small">
+        <Link href={`/admin/audit?subject=${id}`}>{t('All entries about this account')}</Link>
+        <Link href={`/admin/audit?actor=${id}`}>{t('All entries by this account')}</Link>
+      </p>
+    </Card>
+  )
+}
+
+function AccountCard({ found }: { found: UserDescription }) {
+  return (
+    <Card title={t('Account')}>
+      <dl className="facts">
+        {factsOf(found).map(([name, value]) => (
+          <div key={name} className="split-row">
+            <dt className="muted">{t(name)}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </Card>
   )
 }
 

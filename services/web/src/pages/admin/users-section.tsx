@@ -75,24 +75,12 @@ export function UsersSection({ self }: { self: User }) {
       className="user-list"
       toolbar={({ items, refetch }) => (
         <div className="button-row">
-          {selected.size > 0 && (
-            <>
-              <Button
-                size="small"
-                variant="danger"
-                text="Suspend selected ({count})"
-                values={{ count: formatNumber(selected.size) }}
-                onClick={() => setSuspending(true)}
-              />
-              <Button
-                size="small"
-                variant="plain"
-                text="Select all on this page"
-                onClick={() => select(items.filter(isSelectable), true)}
-              />
-              <Button size="small" variant="plain" text="Clear selection" onClick={selectNone} />
-            </>
-          )}
+          <SelectionButtons
+            count={selected.size}
+            onSuspend={() => setSuspending(true)}
+            onSelectAll={() => select(items.filter(isSelectable), true)}
+            onSelectNone={selectNone}
+          />
           {suspending && (
             <BulkSuspendDialog
               title={t('Suspend selected users')}
@@ -105,34 +93,75 @@ export function UsersSection({ self }: { self: User }) {
       )}
     >
       {(user, refetch) => (
-        <li key={user.id} className="list-row">
-          <div className="user-item">
-            <Checkbox
-              name={`select-${user.id}`}
-              aria-label={t('Select {username}', { username: user.username })}
-              checked={selected.has(user.id)}
-              disabled={!isSelectable(user)}
-              onChange={(isOn) => select([user], isOn)}
-            />
-            <Link href={`/admin/users/${user.id}`} className="user-item">
-              <UserAvatar user={user} />
-              <UserNames user={user} />
-            </Link>
-          </div>
-          <div className="list-row__details">
-            <UserBadges user={user} self={self} />
-            <span className="small muted">
-              <Phrase text="Joined {time}" values={{ time: <RelativeTime at={user.createdAt} /> }} />
-            </span>
-          </div>
-          {!user.isDeleted && (
-            <div className="list-row__actions">
-              <UserMenu user={user} self={self} onChanged={refetch} />
-            </div>
-          )}
-        </li>
+        <UserRow
+          key={user.id}
+          user={user}
+          self={self}
+          isSelected={selected.has(user.id)}
+          onSelect={isSelectable(user) ? (isOn) => select([user], isOn) : null}
+          onChanged={refetch}
+        />
       )}
     </AdminList>
+  )
+}
+
+type SelectionProps = Record<'onSuspend' | 'onSelectAll' | 'onSelectNone', () => void> & { count: number }
+
+function SelectionButtons({ count, onSuspend, onSelectAll, onSelectNone }: SelectionProps) {
+  if (count === 0) return null
+  return (
+    <>
+      <Button
+        size="small"
+        variant="danger"
+        text="Suspend selected ({count})"
+        values={{ count: formatNumber(count) }}
+        onClick={onSuspend}
+      />
+      <Button size="small" variant="plain" text="Select all on this page" onClick={onSelectAll} />
+      <Button size="small" variant="plain" text="Clear selection" onClick={onSelectNone} />
+    </>
+  )
+}
+
+type RowProps = {
+  user: User
+  self: User
+  isSelected: boolean
+  /** Null: it cannot be selected. */
+  onSelect: ((isOn: boolean) => void) | null
+  onChanged: () => void
+}
+
+function UserRow({ user, self, isSelected, onSelect, onChanged }: RowProps) {
+  return (
+    <li className="list-row">
+      <div className="user-item">
+        <Checkbox
+          name={`select-${user.id}`}
+          aria-label={t('Select {username}', { username: user.username })}
+          checked={isSelected}
+          disabled={!onSelect}
+          onChange={(isOn) => onSelect?.(isOn)}
+        />
+        <Link href={`/admin/users/${user.id}`} className="user-item">
+          <UserAvatar user={user} />
+          <UserNames user={user} />
+        </Link>
+      </div>
+      <div className="list-row__details">
+        <UserBadges user={user} self={self} />
+        <span className="small muted">
+          <Phrase text="Joined {time}" values={{ time: <RelativeTime at={user.createdAt} /> }} />
+        </span>
+      </div>
+      {!user.isDeleted && (
+        <div className="list-row__actions">
+          <UserMenu user={user} self={self} onChanged={onChanged} />
+        </div>
+      )}
+    </li>
   )
 }
 

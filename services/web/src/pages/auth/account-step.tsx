@@ -18,6 +18,7 @@ export const inviteProblems: Record<'expired' | 'exhausted' | 'invalid', Text> =
   invalid: 'This invite link isn’t valid. It may be incomplete or revoked. Ask for a new one.',
 }
 
+// eslint-disable-next-line max-lines-per-function -- one form, field after field
 export function AccountStep({ children, ...registration }: Registration & { children?: ReactNode }) {
   const { account, editAccount, mutation, invite, usesInvite, setStep, availability, checkAvailability } = registration
   const { needsApproval, reason } = registration

@@ -28,6 +28,7 @@ const ReceiptNotice = lazy(async () => ({ default: (await import('./receipt-noti
 export const loadHomePage = () => import('../home/home-page.tsx')
 
 /** Spec: POST /api/auth/login. */
+// eslint-disable-next-line max-lines-per-function -- one form, whose two steps share its fields
 export function LoginPage() {
   const client = useClient()
   const [deletionReport, setDeletionReport] = use(DeletionReportContext)
@@ -35,7 +36,6 @@ export function LoginPage() {
   const { info } = useInstanceInfo()
   const { providers, passwords, ...ways } = useProviders()
   const { ended } = useStore(client.session)
-  const search = useSearch()
   const username = useText((history.state as { username?: string } | null)?.username, mutation)
   const password = useText('', mutation)
   const code = useText('', mutation)
@@ -57,25 +57,7 @@ export function LoginPage() {
       await logInByPasskey(client, offered ?? (await choosePasskey(client, signal)), signal)
     })
   }
-  // The browser takes one request at a time.
-  const [isOffered, setOffered] = useState(true)
-  useEffect(() => {
-    // The suggestions are those of the username field.
-    if (!isOffered || !passwords || !canUsePasskeys()) return
-    const offer = new AbortController()
-    // Without the offer the button is left.
-    const offered = loadPasskeys().then(
-      ({ offerPasskeys }) => offerPasskeys(client, offer.signal),
-      () => null,
-    )
-    void offered.then((response) => response && !offer.signal.aborted && void signInByPasskey(response))
-    return () => offer.abort()
-  }, [client, isOffered, passwords])
-  const askForPasskey = async () => {
-    setOffered(false)
-    await signInByPasskey()
-    setOffered(true)
-  }
+  const askForPasskey = usePasskeyOffer(signInByPasskey, passwords === true)
   const { error } = mutation
   const isRefused = error instanceof ApiError && error.status === 401 && !error.code?.startsWith('passkey')
   const refusal = isRefused ? translateRefusal(error) : null
@@ -92,7 +74,6 @@ export function LoginPage() {
   // Who has logged out, or comes back from there, stays.
   const [isStaying] = useState(() => ended !== null || deletionReport !== null || logInChoice.isWanted)
   const isOnlyWay = passwords === false && providers.length === 1 && !isStaying
-  const isClosed = info?.registrationOpen === false
   return (
     <AuthFrame
       title={t('Log in')}
@@ -114,33 +95,8 @@ export function LoginPage() {
       {passwords === null && ways.loading && <Skeleton rows={3} />}
       {passwords !== null && (
         <Form ref={form} className="stack stack--tight" onSubmit={submit}>
-          {!passwords ? null : step === 'code' ? (
-            <CodeField
-              {...code}
-              problem={code.value.trim() ? null : t('Enter the code from your authenticator app.')}
-              error={refusal}
-              hint={t('Enter the six-digit code from your authenticator app, or a recovery code.')}
-            />
-          ) : (
-            <>
-              <Field
-                verbatim
-                label={t('Username')}
-                name="username"
-                autoComplete="username webauthn"
-                {...username}
-                problem={username.value.trim() ? null : t('Enter your username.')}
-                {...(refusal && { 'aria-invalid': true })}
-              />
-              <PasswordField
-                label={t('Password')}
-                name="password"
-                autoComplete="current-password"
-                {...password}
-                problem={password.value ? null : t('Enter your password.')}
-                error={refusal}
-              />
-            </>
+          {passwords && (
+            <CredentialFields step={step} refusal={refusal} username={username} password={password} code={code} />
           )}
           <MutationError mutation={refusal ? { ...mutation, error: null } : mutation} />
           {passwords && <SubmitButton mutation={mutation} text="Log in" wide />}
@@ -157,6 +113,83 @@ export function LoginPage() {
           isOnlyWay={isOnlyWay}
         />
       )}
+      <Alternatives passwords={passwords} />
+    </AuthFrame>
+  )
+}
+
+type Credentials = Record<'username' | 'password' | 'code', ReturnType<typeof useText>> & {
+  step: 'password' | 'code'
+  refusal: string | null
+}
+
+function CredentialFields({ step, refusal, username, password, code }: Credentials) {
+  if (step === 'code') {
+    return (
+      <CodeField
+        {...code}
+        problem={code.value.trim() ? null : t('Enter the code from your authenticator app.')}
+        error={refusal}
+        hint={t('Enter the six-digit code from your authenticator app, or a recovery code.')}
+      />
+    )
+  }
+  return (
+    <>
+      <Field
+        verbatim
+        label={t('Username')}
+        name="username"
+        autoComplete="username webauthn"
+        {...username}
+        problem={username.value.trim() ? null : t('Enter your username.')}
+        {...(refusal && { 'aria-invalid': true })}
+      />
+      <PasswordField
+        label={t('Password')}
+        name="password"
+        autoComplete="current-password"
+        {...password}
+        problem={password.value ? null : t('Enter your password.')}
+        error={refusal}
+      />
+    </>
+  )
+}
+
+type SignIn = (offered?: OfferedPasskey) => Promise<unknown>
+
+/** Suggests passkeys in the username field, where it is shown. Gives what the button does. */
+function usePasskeyOffer(signIn: SignIn, hasField: boolean) {
+  const client = useClient()
+  // The browser takes one request at a time.
+  const [isOffered, setOffered] = useState(true)
+  useEffect(() => {
+    // The suggestions are those of the username field.
+    if (!isOffered || !hasField || !canUsePasskeys()) return
+    const offer = new AbortController()
+    // Without the offer the button is left.
+    const offered = loadPasskeys().then(
+      ({ offerPasskeys }) => offerPasskeys(client, offer.signal),
+      () => null,
+    )
+    void offered.then((response) => response && !offer.signal.aborted && void signIn(response))
+    return () => offer.abort()
+  }, [client, isOffered, hasField])
+  return async () => {
+    setOffered(false)
+    await signIn()
+    setOffered(true)
+  }
+}
+
+/** Who cannot log in, and who has no account. `passwords` null: it is not known whether they are on. */
+function Alternatives({ passwords }: { passwords: boolean | null }) {
+  const { info } = useInstanceInfo()
+  const search = useSearch()
+  const isClosed = info?.registrationOpen === false
+  return (
+    <>
       {passwords && (
         <p className="auth__alternative">
           {info?.mail ? (
@@ -174,7 +207,7 @@ export function LoginPage() {
           </Link>
         </p>
       )}
-    </AuthFrame>
+    </>
   )
 }
 

@@ -161,6 +161,7 @@ function CodeStep({ mutation, finish }: LogInStepProps) {
 type UsernameStepProps = LogInStepProps & { step: Extract<ProviderLogInStep, { next: 'username' }>; entry: LogInEntry }
 
 /** The first login of an identity makes an account. Nobody is joined to one that exists: that is done in its settings. */
+// eslint-disable-next-line max-lines-per-function -- one form, field after field
 function UsernameStep({ name, mutation, finish, step: { proposal, isInviteNeeded }, entry }: UsernameStepProps) {
   const username = useText(entry.username || (proposal.username ?? ''), mutation)
   const displayName = useText(entry.displayName || (proposal.displayName ?? ''), mutation)

@@ -14,6 +14,7 @@ import { keepReceipt, readReceipt } from '../../registration-receipt.ts'
 const emptyAccount: RegistrationEntry = { username: '', password: '', confirmation: '' }
 
 /** What was entered is kept for the way back and for a refusal. */
+// eslint-disable-next-line max-lines-per-function -- one form over two steps
 export function useRegistration() {
   const { client, random } = useAppContext()
   const { info, settled } = useInstanceInfo()

@@ -104,6 +104,7 @@ export function ConnectedInstances({ user }: { user: User }) {
 
 type Acts = { onConnect: () => void; onRemoved: () => void }
 
+// eslint-disable-next-line max-lines-per-function -- one row with its states
 function InstanceRow({ remote, onConnect, onRemoved }: Acts & { remote: RemoteInstance }) {
   const { connections } = useClient()
   const mutation = useMutation()

@@ -9,10 +9,10 @@ import { describeIdentity } from '../../components/identities.ts'
 import { ProviderIcon } from '../../components/provider-icon.tsx'
 import { QueryList } from '../../components/query-list.tsx'
 import { Notice } from '../../components/status.tsx'
-import { useMutation, useQuery } from '../../hooks.ts'
+import { type Mutation, useMutation, useQuery } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 import { leaveForProvider, type NamedProvider, useArrival, useTripState } from '../../provider-trips.ts'
-import { useProviders } from '../../providers.ts'
+import { type Provider, useProviders } from '../../providers.ts'
 import { useSecurityNotices } from '../../security-notices.ts'
 import { describeTripError } from './provider-confirmation.tsx'
 import { useOwnPassword } from './use-password.tsx'
@@ -24,7 +24,7 @@ const linkAsker = 'link'
 /** Only where the instance or the account has one. Contract: 3, Identity providers. */
 export function ProvidersSection({ user }: { user: User }) {
   const query = useQuery(`identities ${user.id}`, (signal, client) => client.call('listLinkedIdentities', { signal }))
-  const { providers, passwords } = useProviders()
+  const { providers } = useProviders()
   useSecurityNotices('identity', query.refetch)
   const start = useMutation()
   const { arrival, drop } = useArrival(linkAsker)
@@ -54,31 +54,13 @@ export function ProvidersSection({ user }: { user: User }) {
     <Card title={t('Identity providers')} text="Log in with an account that you have there.">
       <QueryList query={query} items={identities} empty={t('No identity provider linked yet.')} rows={1}>
         {(identity) => (
-          <li key={identity.id}>
-            <ActionRow
-              title={
-                <>
-                  <ProviderIcon provider={find(identity.provider)} /> {nameOf(identity.provider)}
-                </>
-              }
-              text={describeIdentity(identity)}
-            >
-              {isLastWay ? (
-                <p className="small muted">
-                  {passwords ? t('Set a password before you remove it.') : t('Link another one before you remove it.')}
-                </p>
-              ) : (
-                <Button
-                  size="small"
-                  text="Remove"
-                  fullText="Remove {provider}"
-                  values={{ provider: nameOf(identity.provider) }}
-                  variant="danger"
-                  onClick={() => setRemoved(identity)}
-                />
-              )}
-            </ActionRow>
-          </li>
+          <IdentityRow
+            key={identity.id}
+            identity={identity}
+            provider={find(identity.provider)}
+            isLastWay={isLastWay}
+            onRemove={() => setRemoved(identity)}
+          />
         )}
       </QueryList>
       {problem && (
@@ -87,20 +69,7 @@ export function ProvidersSection({ user }: { user: User }) {
         </Notice>
       )}
       <RowError mutation={start} />
-      <div className="button-row">
-        {providers.map((provider) => (
-          <MutationButton
-            key={provider.id}
-            size="small"
-            {...(!provider.icon && { icon: 'plus' as const })}
-            mutation={start}
-            onClick={() => link(provider)}
-          >
-            <ProviderIcon provider={provider} />
-            {t('Link {provider}', { provider: provider.name })}
-          </MutationButton>
-        ))}
-      </div>
+      <LinkButtons providers={providers} mutation={start} onLink={link} />
       {linking && <LinkIdentityDialog {...linking} onClose={endLinking} onDone={query.refetch} />}
       {removed && (
         <UnlinkIdentityDialog
@@ -111,6 +80,67 @@ export function ProvidersSection({ user }: { user: User }) {
         />
       )}
     </Card>
+  )
+}
+
+type LinkProps = { providers: Provider[]; mutation: Mutation; onLink: (provider: Provider) => void }
+
+function LinkButtons({ providers, mutation, onLink }: LinkProps) {
+  return (
+    <div className="button-row">
+      {providers.map((provider) => (
+        <MutationButton
+          key={provider.id}
+          size="small"
+          {...(!provider.icon && { icon: 'plus' as const })}
+          mutation={mutation}
+          onClick={() => onLink(provider)}
+        >
+          <ProviderIcon provider={provider} />
+          {t('Link {provider}', { provider: provider.name })}
+        </MutationButton>
+      ))}
+    </div>
+  )
+}
+
+type RowProps = {
+  identity: LinkedIdentity
+  /** Undefined: the instance has it no more. */
+  provider: Provider | undefined
+  isLastWay: boolean
+  onRemove: () => void
+}
+
+function IdentityRow({ identity, provider, isLastWay, onRemove }: RowProps) {
+  const { passwords } = useProviders()
+  const name = provider?.name ?? identity.provider
+  return (
+    <li>
+      <ActionRow
+        title={
+          <>
+            <ProviderIcon provider={provider} /> {name}
+          </>
+        }
+        text={describeIdentity(identity)}
+      >
+        {isLastWay ? (
+          <p className="small muted">
+            {passwords ? t('Set a password before you remove it.') : t('Link another one before you remove it.')}
+          </p>
+        ) : (
+          <Button
+            size="small"
+            text="Remove"
+            fullText="Remove {provider}"
+            values={{ provider: name }}
+            variant="danger"
+            onClick={onRemove}
+          />
+        )}
+      </ActionRow>
+    </li>
   )
 }
 

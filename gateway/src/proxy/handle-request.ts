@@ -6,13 +6,14 @@ import { acceptRequestId, clientNetwork, requestIdHeader } from '@gatehouse/serv
 import { authenticate, countsToken, verifyBearer } from '../auth/authenticate.ts'
 import type { SignedCaller } from '../auth/callers.ts'
 import type { Deps } from '../deps.ts'
+import { RequestContext } from '../http/request-context.ts'
+import { parseRequestTarget } from '../http/request-target.ts'
+import type { FindRoute, RouteTarget } from '../http/route-target.ts'
 import { createLocalApp } from '../local/web-app.ts'
 import { policy } from '../policy.ts'
-import { hasBody, openNoBody, receiveBody } from '../proxy/bodies.ts'
-import { proxyRequest } from '../proxy/proxy-request.ts'
-import { createEndpointRoutes, type FindRoute, type RouteTarget } from '../proxy/routes.ts'
-import { RequestContext } from './request-context.ts'
-import { parseRequestTarget } from './request-target.ts'
+import { hasBody, openNoBody, receiveBody } from './bodies.ts'
+import { proxyRequest } from './proxy-request.ts'
+import { createEndpointRoutes } from './routes.ts'
 
 /** Routes requests to services, upstreams or the local app. The handler never rejects. */
 export function createRequestHandler(deps: Deps) {
@@ -79,8 +80,10 @@ async function serveTarget(deps: Deps, context: RequestContext, target: RouteTar
   await proxyRequest(deps, context, { target, caller, judgeAgain, openBody })
 }
 
+type QuotaDeps = Pick<Deps, 'connectionLimits' | 'requestQuota'>
+
 /** Throws too_many_connections. Contract: 1. */
-function limitRequests({ connectionLimits, requestQuota }: Deps, context: RequestContext): void {
+function limitRequests({ connectionLimits, requestQuota }: QuotaDeps, context: RequestContext): void {
   const { request, response, network } = context
   const isRefused = connectionLimits.isRefused(request.socket)
   if (isRefused) response.setHeader('Connection', 'close')
@@ -88,8 +91,15 @@ function limitRequests({ connectionLimits, requestQuota }: Deps, context: Reques
   context.release = () => requestQuota.release(network)
 }
 
+type LimitDeps = Pick<Deps, 'rateLimits' | 'gatewayMetrics'>
+
 /** Counts by address first, and by account or upstream once the caller is known. Throws rate_limited. Spec: Limits; Contract: 1, 3. */
-async function enforceRateLimit(deps: Deps, context: RequestContext, limit: RateLimit, key: string): Promise<void> {
+async function enforceRateLimit(
+  deps: LimitDeps,
+  context: RequestContext,
+  limit: RateLimit,
+  key: string,
+): Promise<void> {
   const { allowed, remaining, resetSeconds } = await deps.rateLimits.consume(limit, key)
   context.rateLimitHeaders = ['RateLimit-Limit', String(limit.requests), 'RateLimit-Remaining', String(remaining)]
   context.rateLimitHeaders.push('RateLimit-Reset', String(resetSeconds))

@@ -2,7 +2,7 @@ import { nextId } from '@gatehouse/database'
 import { LinkedIdentity, type User } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../../deps.ts'
-import { claimIdentity } from '../approval/waiting.ts'
+import { claimIdentity } from './waiting.ts'
 
 /** Of the table, as its migration names it. */
 export const identityConstraint = 'linked_identities_issuer_subject'

@@ -1,9 +1,9 @@
 import { deleteInSteps } from '@gatehouse/database'
 import { startPeriodicTask, type PeriodicTask } from '@gatehouse/runtime'
-import type { Deps } from './deps.ts'
-import { boundsAt } from './operations/approval/waiting.ts'
-import { policy } from './policy.ts'
-import { dayMs, firstIdOf } from './queries/days.ts'
+import type { Deps } from '../deps.ts'
+import { policy } from '../policy.ts'
+import { dayMs, firstIdOf } from '../queries/days.ts'
+import { boundsAt } from '../queries/is-waiting.ts'
 
 type RetentionDeps = Pick<Deps, 'orm' | 'clock' | 'log' | 'timer'> & { config: { auditRetentionDays: number } }
 

@@ -5,10 +5,10 @@ import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
-import { claimName, findWaiting } from '../approval/waiting.ts'
 import { recordAccountEvent, refuseViolation } from '../change-account.ts'
-import type { IssueTime, Sender } from '../credentials/sign-ins.ts'
-import { readDemand } from '../second-factor/judge-code.ts'
+import { readDemand } from './judge-code.ts'
+import type { IssueTime, Sender } from './sign-ins.ts'
+import { claimName, findWaiting } from './waiting.ts'
 
 export type RegistrationDeps = OperationContext & Pick<Deps, 'config' | 'hasher' | 'proofKeys'>
 

@@ -4,7 +4,7 @@ import type { Application } from '@gatehouse/domain'
 import { randomToken, type Random } from '@gatehouse/runtime'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
-import { findApplication } from '../provider/client.ts'
+import { findApplication } from './client.ts'
 
 const secretBytes = 32
 
