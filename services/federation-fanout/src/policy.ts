@@ -1,6 +1,5 @@
 import type { Peer } from '@gatehouse/domain'
 import { backoffMs } from '@gatehouse/runtime'
-import { signatureWindowMs } from './peers/signature.ts'
 
 const secondMs = 1_000
 const minuteMs = 60 * secondMs

@@ -21,7 +21,7 @@ import { countOverdueDeletions, startUpstreamDeletions } from './operations/dele
 import { createRemotePictures } from './operations/federation/remote-pictures.ts'
 import { createProofKeys } from './operations/registration/proof-keys.ts'
 import { policy } from './policy.ts'
-import { startRegistrationSweep, startRetention } from './retention.ts'
+import { startRegistrationSweep, startRetention } from './operations/retention.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { authRoutes } from './routes/auth.ts'
 import { accountStateRoutes, operatorRoutes, upstreamRoutes } from './routes/internal.ts'

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { profileChanged } from '@gatehouse/contracts'
 import type { User } from '@gatehouse/domain'
-import { forgetInstances } from '../src/operations/federation/delete-remote-identities.ts'
+import { forgetInstances } from '../src/operations/deletion/delete-remote-identities.ts'
 import { buildUser, collectEvents } from './builders.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
 

@@ -9,7 +9,7 @@ import {
   type DeletionMode,
 } from '@gatehouse/contracts'
 import { accountStateOf, sanitizeUser, stubPasswordHash } from '@gatehouse/domain'
-import { forgetInstances } from '../src/operations/federation/delete-remote-identities.ts'
+import { forgetInstances } from '../src/operations/deletion/delete-remote-identities.ts'
 import { policy } from '../src/policy.ts'
 import { buildUser, collectEvents, readUser } from './builders.ts'
 import { buildChannel, buildMessage, buildSpace, column } from './chat.ts'

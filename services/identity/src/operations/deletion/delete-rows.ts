@@ -3,7 +3,7 @@ import { bigintArray, changeRows, read } from '@gatehouse/database'
 import { deletedUsername } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { deleteFiles } from '../../uploads/delete-files.ts'
-import { endTickets } from '../providers/end-tickets.ts'
+import { endTickets } from '../accounts/end-tickets.ts'
 
 /** Rows of one user. */
 const ownRows = [
