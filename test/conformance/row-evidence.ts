@@ -1,7 +1,6 @@
 /** Tests that show a row, beside the checks of this folder: a file, words of the title of a test in it, rows by how they begin. */
 export type Evidence = readonly [file: string, title: string, rows: readonly string[]]
 
-const reference = (name: string) => `test/reference-peer/${name}.test.ts`
 const both = (name: string) => `test/federation/reference-${name}.test.ts`
 const fanout = (name: string) => `services/federation-fanout/test/${name}.test.ts`
 const identity = (name: string) => `services/identity/test/${name}.test.ts`
@@ -26,14 +25,13 @@ const generations: readonly Evidence[] = [
 
 const conventions: readonly Evidence[] = [
   [fanout('malformed-headers'), 'each header missing, blank, oversized, repeated or malformed', headers],
-  [reference('vectors'), 'answers ${request.status} to', headers],
+  ['test/reference-peer/vectors.test.ts', 'answers ${request.status} to', headers],
   [fanout('vectors'), 'answers ${expected} to', headers],
   [fanout('signed-requests'), 'are 400, 413 or 415 when their body is none', ['1.2 Content-Type', '1.5 body']],
-  [reference('refusals'), 'allows 200 a minute for each address', ['1.5 all routes without their own limit']],
-  [reference('accept'), 'allows ten a minute for each address', ['1.5 accept']],
-  [reference('refusals'), 'headers before the state, the state before the limit', ['1.5 relay']],
-  [reference('refusals'), 'limits the three lookups together', ['1.5 lookup, by-home-id, verify-attach-proof']],
   [fanout('peer-states'), 'lookups are limited to sixty a minute', ['1.5 lookup, by-home-id, verify-attach-proof']],
+  ['gateway/test/limits.test.ts', 'apply to no other route', ['1.5 all routes without their own limit']],
+  ['gateway/test/limits.test.ts', 'are ${requests} in ${windowSeconds} s for', ['1.5 accept']],
+  [fanout('shared-limits'), '${limit.requests} of ${path} for each', ['1.5 relay']],
 ]
 
 const rowsOfOffers = of(
@@ -42,74 +40,37 @@ const rowsOfOffers = of(
   ...['rejected by its own admin', 'revoked'],
 )
 
-const answersToOffers = of(
-  '2.3',
-  ...[
-    '202',
-    'another 2xx',
-    '403 PEERING',
-    '403 PEER_REVOKED',
-    '409 PEER_EXISTS',
-    '409 PEER_HANDSHAKE',
-    'anything else',
-  ],
-)
-
 const peering: readonly Evidence[] = [
-  [reference('outbox'), 'names a new instance to its user: a placeholder', ['2.1 pending']],
-  [reference('deliveries'), 'ten in a row make a peer unreachable', ['2.1 unreachable']],
+  [both('rows'), 'with its autoAcceptPeering', ['2.1 pending']],
   [both('exchange'), 'becomes unreachable after ten failures', ['2.1 unreachable']],
-  [reference('deliveries'), 'five that are refused park a peer', ['2.1 needs_attention']],
   [both('exchange'), 'parks when it is noticed', ['2.1 needs_attention']],
-  [reference('deliveries'), 'revocation tells nobody', ['2.1 needs_attention, revoked']],
-  [reference('peering'), 'lets a rejected peer come in again', ['2.1 rejected']],
   [both('rows'), 'with its autoAcceptPeering', rowsOfOffers],
   [both('rows'), 'is answered as our own row has it', of('2.2', 'active, needs_attention', 'revoked')],
-  [reference('accept'), 'answers with the bodies of the page', of('2.2', '200', '202', '409 PEER_EXISTS')],
   [both('peering'), 'ends with one secret', ['2.2 409 PEER_HANDSHAKE']],
-  [reference('refusals'), 'denied has an order of its own', ['6.1 peer/denied, received']],
-  [reference('peering'), 'takes no effect until the other side has taken it', ['6.1 peer/denied, sent']],
   [both('peering'), 'and our admin denies: it is told', ['6.1 peer/denied, sent']],
   [fanout('shared-limits'), 'peer/ensure: what can start no handshake', ['6.1 peer/ensure']],
-  [reference('offers'), 'the row is deleted, and the admin is told', of('2.3', '409 PEER_EXISTS', 'anything else')],
-  [reference('offers'), '202: waits, with the token or with none', ['2.3 202']],
-  [reference('offers'), '200 without proof: needs attention', ['2.3 another 2xx']],
-  [reference('offers'), '403 with its code is final', ['2.3 403 PEERING']],
-  [reference('offers'), "${answer.name} → ${status ?? 'no row'}", answersToOffers],
-  [reference('offers'), 'the first offers the second', ['2.3 409 PEER_EXISTS']],
-  [reference('offers'), 'the second offers the first', ['2.3 another 2xx']],
   [both('rows'), 'decides over our row, and whether we offer again', of('2.3', '403 PEER_REVOKED', 'anything else')],
-  [reference('crossing'), 'deletes the row that a crossing offer has made active', ["2.5 B1's admin initiate"]],
-  [reference('crossing'), 'a placeholder whose 200 was lost', ["2.5 a placeholder's offer loses"]],
+  [fanout('handshake'), 'never gives an active peer another secret', ["2.5 B1's admin initiate"]],
   [both('peering'), 'the same secret is 200 and writes nothing', ["2.5 a placeholder's offer loses"]],
   [both('peering'), 'at our offer: the proof shows', ['2.5 an offer to B loses the 200']],
   [both('peering'), 'ends with one secret', ["2.5 an offer crosses B1's"]],
-  [reference('rotation'), 'changes nothing after any other answer, and tries again', of('2.8', 'when', 'sender')],
   [both('exchange'), 'is rotated by us, by hand and when its days are over', ['2.8 when', '6.1 peer/rotate']],
-  [reference('rotation'), 'refuses while one runs', ['2.8 receiver']],
-  [reference('rotation'), 'signs relay and sync with the new one', ['2.8 B signs afterwards']],
-  [reference('rotation'), 'takes both for 15 minutes', ['2.8 B accepts afterwards']],
   [both('exchange'), 'is rotated by it: both count', of('2.8', 'B signs afterwards', 'B accepts afterwards')],
 ]
 
 const exchange: readonly Evidence[] = [
-  [reference('identities'), 'does nothing to a detached account', ['3.1 200']],
-  [reference('identities'), 'refuses what is missing, other modes', of('3.1', '400', '403')],
   [fanout('signed-requests'), 'may speak for users of their own host only', ['3.1 403']],
-  [reference('identities'), 'is sent to each origin', ['3.1 409']],
   [fanout('signed-requests'), 'name the spaces that stand in the way', ['3.1 409']],
   [both('exchange'), 'its profiles and presences reach us', of('3.2', 'sent to', 'settled by')],
-  [reference('outbox'), 'names a new instance to its user: a placeholder', ['3.2 also sent']],
-  [reference('outbox'), 'keeps one slot for the profile and the presence of a user', ['3.2 queue']],
-  [reference('outbox'), 'ends an event that is rejected with', of('3.2', 'settled by', 'dropped by')],
-  [reference('outbox'), 'repeats an event on every tick after', ['3.2 repeated']],
-  [reference('sync'), 'takes limits from 1 to 500', of('3.3', 'request', '200')],
+  [fanout('profiles'), 'go to the peers that the list of instances', ['3.2 also sent']],
+  [both('exchange'), 'in one slot for each user', of('3.2', 'queue', 'repeated')],
+  [both('exchange'), 'takes no profile of a foreign host', of('3.2', 'dropped by', 'repeated')],
+  [fanout('profiles'), 'are a hundred where no limit is named', ['3.3 request']],
+  [both('exchange'), 'its first sync gets the profiles that concern it', ['3.3 pulls']],
   [fanout('profiles'), 'come strictly after a time and an id', of('3.3', 'order', '200')],
-  [reference('sync'), 'syncs three times, then names the nameless stubs', ['3.3 pulls']],
 ]
 
 const accounts: readonly Evidence[] = [
-  [reference('accounts'), 'answers nobody in two ways', ['6.1 users/lookup, by-home-id']],
   [both('exchange'), 'look ours up by name and by id', ['6.1 users/lookup, by-home-id']],
   [client('sign-ins'), 'is given the issued one at its start', ['4.8 password for other instances']],
   [client('sign-ins'), 'then sets it, after a log-in with the password', ['4.8 password for other instances']],
@@ -128,8 +89,6 @@ const accounts: readonly Evidence[] = [
   [identity('delete-account'), 'refuses the owner of spaces', ['5.3 400']],
   [both('exchange'), 'answers each event by its id', of('6.2', 'profile_update', 'friend_request_create', 'create')],
   [both('exchange'), 'answers each event by its id', ['6.2 dm_call_start', '6.2 unknown types', '6.1 relay']],
-  [reference('examples'), 'deletes an identity with the 79 bytes', ['6.1 DELETE identity']],
-  [reference('examples'), 'denies with the 75 bytes', ['6.1 peer/denied, sent']],
 ]
 
 const ours: readonly Evidence[] = [

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readBaseImages } from '../../tools/release/dockerfile.ts'
+import { readBaseImages } from '../../tools/release/base-images.ts'
 import { runProgram, succeeds, type Engine } from './engine.ts'
 import { projectRoot } from './project.ts'
 

@@ -12,7 +12,6 @@ import { isolationChecks, logChecks } from './checks/isolation.ts'
 import { replicaChecks } from './checks/replicas.ts'
 import { releaseChecks, serverChecks } from './checks/servers.ts'
 import { findEngine, runProgram } from './engine.ts'
-import { releasedImage } from './checks/released-image.ts'
 import { openProject, projectRoot } from './project.ts'
 import { readWarnings, type Check, type Scene } from './scene.ts'
 
@@ -88,8 +87,6 @@ const checks: Check[] = [
   ...serverChecks(user),
   ...releaseChecks(user),
   ...logChecks,
-  // Its base is read with podman.
-  ...(engine.name === 'podman' ? [releasedImage] : []),
   restoreDrill,
 ]
 if (hasStandIns) log('The base images are stand-ins of Debian packages: musl and the official images are not tested.')

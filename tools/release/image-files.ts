@@ -1,5 +1,5 @@
-// node tools/release/image-files.ts: writes the files of the image into .gatehouse/image, for the Dockerfile; `npm run release`
-// does the same for each platform. docs/decisions/start-up.md.
+// node tools/release/image-files.ts [linux/ARCHITECTURE]: writes the files of the image for a platform, else for this machine's,
+// into .gatehouse/image. deploy/Dockerfile runs it. docs/decisions/start-up.md.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,11 +13,11 @@ import { readTar } from './tar.ts'
 
 /** Docker's names of architectures, and Node's. */
 const architectures = { 'linux/amd64': 'x64', 'linux/arm64': 'arm64' } as const
-export type Platform = keyof typeof architectures
+type Platform = keyof typeof architectures
 export const platforms = Object.keys(architectures) as Platform[]
 
 /** Fixed, because the source maps have paths relative to it. */
-export const imageFolder = join(root, '.gatehouse/image')
+const imageFolder = join(root, '.gatehouse/image')
 
 type Locked = {
   version: string
@@ -31,7 +31,7 @@ type Locked = {
 type Fetched = { path: string; name: string; version: string; integrity: string | undefined }
 
 /** Writes one folder for each COPY of the Dockerfile's last stage. */
-export async function writeImageFiles(platform: Platform): Promise<void> {
+async function writeImageFiles(platform: Platform): Promise<void> {
   rmSync(imageFolder, { recursive: true, force: true })
   const app = join(imageFolder, 'app/app')
   const run = (...args: string[]): void =>
@@ -101,7 +101,8 @@ async function fetchPackages(wanted: readonly Fetched[]) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const own = platforms.find((platform) => architectures[platform] === process.arch)
-  if (!own) throw new Error(`there is no image for ${process.arch}: ${platforms.join(', ')}`)
-  await writeImageFiles(own)
+  const [, , name] = process.argv
+  const platform = platforms.find((one) => (name ? one === name : architectures[one] === process.arch))
+  if (!platform) throw new Error(`there is no image for ${name ?? process.arch}: ${platforms.join(', ')}`)
+  await writeImageFiles(platform)
 }

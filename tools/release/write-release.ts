@@ -1,21 +1,18 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { buildClient } from '../../libs/client/build/build-client.ts'
 import { buildUpstream } from '../../libs/upstream/build/build-upstream.ts'
 import { root } from '../setup/project.js'
 import { readLockedPackages, writeLicenses } from '../supply-chain/licenses.ts'
 import { listComponents } from '../supply-chain/sbom.ts'
-import { readBaseImages, readFinalStage } from './dockerfile.ts'
-import { buildImages, type ImageSource } from './image.ts'
-import type { Registry } from './registry.ts'
+import { readBaseImages } from './base-images.ts'
+import { findImageTool, type ImageSource } from './image-tool.ts'
 import { packTarGz, readTar, type TarEntry } from './tar.ts'
 
-type Source = { version: string; commit: string; createdAt: Date }
-
 /** Writes `.gatehouse/release/<version>`. Gives whether it has all that was asked for. Throws before it writes for a tree that is no commit. */
-export async function writeRelease({ registry, log }: { registry: Registry | null; log: (line: string) => void }) {
+export async function writeRelease({ withImage, log }: { withImage: boolean; log: (line: string) => void }) {
   const source = readSource()
   const notes = readNotes(source.version)
   const folder = join(root, '.gatehouse/release', source.version)
@@ -36,27 +33,41 @@ export async function writeRelease({ registry, log }: { registry: Registry | nul
   const parts = ['deploy/kubernetes', 'deploy/observability', 'deploy/make-secrets.sh', 'deploy/nats']
   const manifests = parts.flatMap((path) => listTracked(path, join(`gatehouse-${source.version}`, path)))
   add(`gatehouse-kustomize-${source.version}.tar.gz`, await packTarGz(manifests, source.createdAt))
-  const problem = registry ? await addImages(registry, { ...source, log }, add) : null
-  add('provenance.json', `${JSON.stringify(describeProvenance(folder, names, source), null, 2)}\n`)
+  let tool: string | undefined
+  let problem: string | undefined
+  if (withImage) {
+    try {
+      const name = `gatehouse-${source.version}.oci.tar`
+      tool = await buildImage(source, join(folder, name))
+      names.push(name)
+      log(`${name}: ${statSync(join(folder, name)).size} bytes`)
+    } catch (err) {
+      problem = (err as Error).message
+    }
+  }
+  const provenance = describeProvenance(folder, names, source, tool)
+  add('provenance.json', `${JSON.stringify(provenance, null, 2)}\n`)
   writeFileSync(join(folder, 'SHA256SUMS'), names.map((name) => `${sha256(join(folder, name))}  ${name}\n`).join(''))
   log(`.gatehouse/release/${source.version}: ${names.length} files and SHA256SUMS of ${source.commit}`)
-  if (problem !== null) log(`NO IMAGES: ${problem}`)
-  return problem === null
+  if (problem !== undefined) log(`NO IMAGES: ${problem}`)
+  return problem === undefined
 }
 
-/** Gives why there are none, else null. */
-async function addImages(registry: Registry, source: ImageSource, add: (name: string, body: Buffer) => void) {
-  try {
-    add(`gatehouse-${source.version}.oci.tar`, await buildImages(registry, readFinalStage(root), source))
-    return null
-  } catch (err) {
-    return (err as Error).message
+/** Gives the name of the tool that built it. Throws where a base image has no digest, and with what the tool said. */
+async function buildImage(source: ImageSource, archive: string): Promise<string> {
+  const unnamed = readBaseImages(root).find(({ digest }) => !digest)
+  if (unnamed) {
+    const { name, tag } = unnamed
+    throw new Error(`${name}:${tag} is named without a digest: npm run release -- renew-bases`)
   }
+  const tool = await findImageTool()
+  await tool.build({ ...source, folder: root, archive })
+  return tool.name
 }
 
 const git = (...args: string[]): string => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()
 
-function readSource(): Source {
+function readSource(): ImageSource {
   const changed = git('status', '--porcelain')
   if (changed)
     throw new Error(`a release is that of a commit, and these files are in none: ${changed.split('\n').join(',')}`)
@@ -102,7 +113,12 @@ function listTracked(path: string, prefix: string): TarEntry[] {
 const sha256 = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex')
 
 /** https://slsa.dev/spec/v1.0/provenance. Without times, and signed by who publishes it. */
-function describeProvenance(folder: string, names: readonly string[], { version, commit }: Source): object {
+function describeProvenance(
+  folder: string,
+  names: readonly string[],
+  { version, commit }: ImageSource,
+  tool: string | undefined,
+): object {
   const images = readBaseImages(root).flatMap(({ name, tag, digest }) =>
     digest ? [{ name: `${name}:${tag}`, digest: { sha256: digest.slice('sha256:'.length) } }] : [],
   )
@@ -114,11 +130,12 @@ function describeProvenance(folder: string, names: readonly string[], { version,
     predicate: {
       buildDefinition: {
         buildType: 'urn:gatehouse:release:1',
-        externalParameters: { version, withImages: names.some((name) => name.endsWith('.oci.tar')) },
+        externalParameters: { version, withImages: tool !== undefined },
         resolvedDependencies: [
           { name: 'source', digest: { gitCommit: commit } },
           { name: 'package-lock.json', digest: { sha256: lock } },
           { name: `node ${process.versions.node} on ${process.platform} ${process.arch}` },
+          ...(tool === undefined ? [] : [{ name: tool }]),
           ...images,
         ],
       },

@@ -31,6 +31,7 @@ const ownProgram = {
   apache2: 'test/apache-openidc.system.test.ts',
   'libapache2-mod-auth-openidc': 'test/apache-openidc.system.test.ts',
   glewlwyd: 'test/glewlwyd.system.test.ts',
+  buildah: 'tools/release/test/image-tool.system.test.ts',
 } as const
 
 const selection = select()

@@ -18,6 +18,7 @@ export const programs = {
   apache2: 'APACHE2_BIN',
   'libapache2-mod-auth-openidc': 'MOD_AUTH_OPENIDC',
   glewlwyd: 'GLEWLWYD_BIN',
+  buildah: 'BUILDAH_BIN',
 }
 const otherNames = {
   'chromium-headless-shell': ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'],

@@ -21,6 +21,8 @@ export type Client = {
   /** Stops reading, as if its machine were gone or its program hung. */
   freeze(): void
   unfreeze(): void
+  /** Ends its side of the connection, as a gateway that stops. */
+  end(): void
   close(): Promise<Closing>
 }
 
@@ -64,6 +66,7 @@ export async function connect(url: string, options: { address?: string; headers?
     },
     freeze: () => void connection().pause(),
     unfreeze: () => void connection().resume(),
+    end: () => void connection().end(),
     close() {
       socket.close(1000)
       return closed

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { readTokenClaims } from '@gatehouse/contracts'
 import { eventually } from '@gatehouse/test-kit'
-import { connect, signIn } from './client.ts'
+import { connect, signIn, type Client } from './client.ts'
 import { answerTokens, buildUser, openCluster, statusOf, tokenFor, type Cluster, type Node } from './harness.ts'
 
 describe('WebSocket handshake', () => {
@@ -145,14 +145,29 @@ describe('WebSocket handshake', () => {
     ])
   })
 
-  it('gets the error too where the gateway closes it because it goes', async () => {
-    const client = await connect(node.url)
+  for (const [release, stop] of [
+    ['this release', (client: Client) => client.end()],
+    // In the name of its client.
+    ['the release before', (client: Client) => client.socket.close(1012, 'Server is restarting')],
+  ] as const) {
+    it(`gets the error too, then the close with 1012, where a gateway of ${release} stops`, async () => {
+      const client = await connect(node.url)
 
-    // The gateway sends the close frame in the name of its client.
-    client.socket.close(1012, 'Server is restarting')
+      stop(client)
 
-    expect((await client.closed).code).to.equal(1012)
-    expect(client.messages).to.deep.equal([{ type: 'error', message: 'Server is restarting', code: 'going_away' }])
+      expect(await client.closed).to.deep.equal({ code: 1012, reason: 'Server is restarting' })
+      expect(client.messages).to.deep.equal([{ type: 'error', message: 'Server is restarting', code: 'going_away' }])
+    })
+  }
+
+  it('is closed with 1012 by a gateway that stops, after the answers to all that it has sent', async () => {
+    const client = await signIn(node.url, (await buildUser(cluster)).token)
+
+    client.sendTogether({ type: 'ping' }, { type: 'ping' })
+    client.end()
+
+    expect(await client.closed).to.deep.equal({ code: 1012, reason: 'Server is restarting' })
+    expect(client.messages.map(({ type }) => type)).to.deep.equal(['pong', 'pong'])
   })
 
   /** Contract: 6, Failure before ready. */

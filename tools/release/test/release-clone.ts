@@ -1,10 +1,10 @@
 import { execFile, execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { documentedCommand } from '@gatehouse/test-kit'
 import { readCommand } from '../../../deploy/test/program.ts'
 import { root } from '../../setup/project.js'
-import { digestOf } from '../registry.ts'
 
 type Run = { code: number; output: string }
 
@@ -20,22 +20,20 @@ export function git(folder: string, ...args: string[]): string {
   })
 }
 
-function runNode(folder: string, ...args: string[]): Promise<Run> {
+/** `npm run release` in a folder, as the pages have it. */
+export const release = (folder: string, ...args: string[]): Promise<Run> =>
+  runRelease(folder, documentedCommand('npm run release'), { args })
+
+/** `path` comes first on the PATH. */
+export function runRelease(folder: string, command: string, { args = [] as string[], path = '' } = {}): Promise<Run> {
+  const { file, args: documentedArgs } = readCommand(command)
+  const flags = ['--disable-warning=ExperimentalWarning', join(folder, file), ...documentedArgs, ...args]
+  const env = { ...process.env, BUILDAH_BIN: '', PATH: [path, process.env.PATH].filter(Boolean).join(delimiter) }
   return new Promise((resolve) => {
-    const flags = ['--disable-warning=ExperimentalWarning', ...args]
-    execFile(process.execPath, flags, { cwd: folder }, (error, stdout, stderr) =>
+    execFile(process.execPath, flags, { cwd: folder, env }, (error, stdout, stderr) =>
       resolve({ code: error ? Number(error.code) : 0, output: `${stdout}${stderr}` }),
     )
   })
-}
-
-/** `npm run release` in a folder, as the pages have it. */
-export const release = (folder: string, ...args: string[]): Promise<Run> =>
-  runRelease(folder, documentedCommand('npm run release'), args)
-
-export function runRelease(folder: string, command: string, args: string[] = []): Promise<Run> {
-  const { file, args: documentedArgs } = readCommand(command)
-  return runNode(folder, join(folder, file), ...documentedArgs, ...args)
 }
 
 /** The files as they stand here, as the only commit of a clone, and its packages. */
@@ -60,6 +58,8 @@ export const names = [
 ]
 
 export const released = (folder: string): string => join(folder, '.gatehouse/release', version)
+
+const digestOf = (body: Buffer): string => `sha256:${createHash('sha256').update(body).digest('hex')}`
 
 /** The digest of each file of the release. */
 export const listReleased = (folder: string) =>

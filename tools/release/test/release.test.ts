@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -7,7 +8,6 @@ import { documentedCommand } from '@gatehouse/test-kit'
 import { extract } from 'tar-stream'
 import { openHelm } from '../../../deploy/test/helm.ts'
 import { root } from '../../setup/project.js'
-import { openRegistry } from '../registry.ts'
 import {
   commitAll,
   committedAt,
@@ -21,17 +21,17 @@ import {
   runRelease,
   version,
 } from './release-clone.ts'
-import { makeBase, startRegistry } from './stand-in-registry.ts'
+import { makeTools } from './stand-in-tools.ts'
 
 describe('npm run release', function () {
   this.timeout(300_000)
   const scope = new AsyncDisposableStack()
-  let registry: Awaited<ReturnType<typeof startRegistry>>
+  let tools: Awaited<ReturnType<typeof makeTools>>
   let parent: string
   let first: string
 
   before(async () => {
-    registry = scope.use(await startRegistry(await makeBase()))
+    tools = scope.use(await makeTools())
     parent = makeParent(scope)
     first = join(parent, 'first')
     makeClone(first)
@@ -48,12 +48,14 @@ describe('npm run release', function () {
   })
 
   // release.system.test.ts makes it twice.
-  it('has no path, mode or time of the machine; while the base has no digest, it says so and has no images', async () => {
+  it('has no path, mode or time of the machine; while a base has no digest, it says so and has no image', async () => {
     commitAll(first)
-    const { code, output } = await release(first, '--registry', registry.origin)
+    const { code, output } = await release(first)
 
     expect(code, output).to.equal(2)
-    expect(output).to.match(/^NO IMAGES: .*debian:bookworm-slim without a digest: npm run release -- renew-bases$/m)
+    expect(output).to.match(
+      /^NO IMAGES: node:24-bookworm-slim is named without a digest: npm run release -- renew-bases$/m,
+    )
     expect(Object.keys(listReleased(first))).to.have.members(names)
     for (const name of names) {
       const body = readFileSync(join(released(first), name))
@@ -93,28 +95,43 @@ describe('npm run release', function () {
     expect(packed).to.deep.equal(await helm.render(join(root, 'deploy/helm/gatehouse'), values))
   })
 
-  it('names each base image by the digest that its tag has in the registry', async () => {
+  it('names each base image by the digest of the manifest that its tag has in the registry', async () => {
     const renewBases = documentedCommand('npm run release -- renew-bases')
-    const { code, output } = await runRelease(first, renewBases, ['--registry', registry.origin])
+    await tools.place('skopeo', "printf '{}'")
+    const { code, output } = await runRelease(first, renewBases, { path: tools.folder })
 
     expect({ code, output }).to.deep.include({ code: 0 })
+    expect(await tools.readCalls()).to.include('skopeo inspect --raw docker://docker.io/library/debian:bookworm-slim')
+    const digest = createHash('sha256').update('{}').digest('hex')
     for (const file of ['deploy/Dockerfile', 'docker-compose.yml']) {
-      const images = readFileSync(join(first, file), 'utf8').match(/^(FROM | +image: )[\w-]+:(?!local)\S+/gm) ?? []
+      const images =
+        readFileSync(join(first, file), 'utf8').match(/^(FROM (--\S+ )?| +image: )[\w-]+:(?!local)\S+/gm) ?? []
       expect(images.length).to.be.greaterThan(1)
-      for (const image of images) expect(image).to.match(new RegExp(`:[\\w.-]+@${registry.index}$`))
+      for (const image of images) expect(image).to.match(new RegExp(`:[\\w.-]+@sha256:${digest}$`))
     }
-    expect((await runRelease(first, renewBases, ['--registry', registry.origin])).output).to.include('is as it was')
+    expect((await runRelease(first, renewBases, { path: tools.folder })).output).to.include('is as it was')
   })
 
-  it('is refused with what is no option, and with a base whose bytes are others', async () => {
+  it('has the image that buildah builds of the commit, and names the tool', async () => {
+    commitAll(first)
+    await tools.placeBuildah()
+    const { code, output } = await runRelease(first, documentedCommand('npm run release'), { path: tools.folder })
+
+    expect(code, output).to.equal(0)
+    const image = `gatehouse-${version}.oci.tar`
+    expect(Object.keys(listReleased(first))).to.have.members([...names, image])
+    const commit = git(first, 'rev-parse', 'HEAD').trim()
+    const [build] = (await tools.readCalls()).filter((call) => call.startsWith('buildah build '))
+    expect(build)
+      .to.include(`--label org.opencontainers.image.revision=${commit} `)
+      .and.to.match(/\/first$/)
+    const provenance = readFileSync(join(released(first), 'provenance.json'), 'utf8')
+    expect(provenance).to.include('"name": "buildah version 1.2.3"').and.to.include(image)
+  })
+
+  it('is refused with what is no option', async () => {
     expect(await release(first, 'publish')).to.deep.include({ code: 1 })
     expect(await release(first, '--image')).to.deep.include({ code: 1 })
-
-    registry.blobs.set(registry.index, Buffer.from('{}'))
-    const refusal = await openRegistry(registry.origin)
-      .fetchManifest('debian', registry.index)
-      .catch((err: unknown) => (err as Error).message)
-    expect(refusal).to.match(/has another digest: sha256:/)
   })
 })
 

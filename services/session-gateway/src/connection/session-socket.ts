@@ -36,7 +36,7 @@ export class SessionSocket extends WebSocket {
   backlog: Buffer[] | undefined = undefined
   backlogBytes = 0
 
-  /** ws closes without a reason when it cannot read a frame, and answers the close frame of a gateway that goes. */
+  /** ws closes without a reason when it cannot read a frame. A gateway of the release before sends a close frame when it stops. */
   override close(code?: number, reason?: string | Buffer): void {
     if (code === closures.goingAway.code) tellFailure(this, closures.goingAway)
     else if (code !== undefined && reason === undefined) {

@@ -1,7 +1,7 @@
 import { STATUS_CODES, type IncomingMessage, type Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { callerHeader, type CallerVerifier } from '@gatehouse/auth'
-import { limits, unwatchMessage, watchMessage } from '@gatehouse/contracts'
+import { closures, limits, unwatchMessage, watchMessage } from '@gatehouse/contracts'
 import { refuse, type Refusal } from '@gatehouse/runtime'
 import { clientNetwork, describeClient, requestIdHeader } from '@gatehouse/service-kit'
 import { WebSocketServer, type ServerOptions } from 'ws'
@@ -69,6 +69,8 @@ export function acceptSockets(deps: AcceptDeps, server: Server): AsyncDisposable
       connection.removeListener('error', destroyBroken)
       socket.quotaKey = key
       socket.connection = connection
+      // Before ws, which would end the connection without a close frame.
+      connection.prependOnceListener('end', () => closeRestarting(socket))
       socket.connectedAt = deps.clock.now()
       socket.client = describeClient(request, caller.address)
       socket.events = events
@@ -160,6 +162,11 @@ function terminate(deps: AcceptDeps, socket: SessionSocket): void {
 function answerRequestId(headers: string[], request: IncomingMessage): void {
   const id = request.headers[requestIdHeader]
   if (typeof id === 'string') headers.push(`X-Request-Id: ${id}`)
+}
+
+/** Only a gateway that stops ends its side without a close frame and reads on. A frame that it has cut is not read. Contract: 6, server going away. */
+function closeRestarting(socket: SessionSocket): void {
+  socket.close(closures.goingAway.code, closures.goingAway.message)
 }
 
 function destroyBroken(this: Duplex): void {
