@@ -6,6 +6,28 @@ import { cacheTimes, maxParsedEntries } from '../policy.ts'
 import { CacheUnavailable, type AccountStateCache } from '../cache.ts'
 import type { StateRedis } from './redis-scripts.ts'
 
+/**
+ * The cache of account states in one Redis process. In a cluster, redis-cluster-cache.ts opens one for each primary.
+ *
+ * An account has an entry (its state, with a version) and sometimes a lease (the right to fill the entry). Both carry the
+ * run id of the Redis process: in the key, or in a cluster in the value. redis-scripts.ts has the atomic steps.
+ *
+ * State. `current`: the run id of the primary that we are connected to, and from when on no replaced process gives older
+ * entries. It is undefined while unknown. The parser remembers texts and their states: most reads give the same text.
+ *
+ * Callers. load.ts calls `find`, and at a miss `lease` and `fill`. invalidate.ts calls `put`, then waits for `settlesInMs`.
+ * Every call rejects with CacheUnavailable when Redis does not answer in time. Then load.ts asks the source, and
+ * invalidate.ts tries again until every older entry has expired.
+ *
+ * What must never happen:
+ * - An older state replaces a newer one. Only a higher version is written, and `put` ends all leases.
+ * - An entry of another process is read: of a replica, of a primary before a failover, or from a file. The run id differs.
+ * - A change is confirmed while a process that was replaced may still answer. `settledAt` says how long that may be.
+ * - A command waits without a limit. A process that hangs, or refuses writes as a replica does, is left.
+ *
+ * docs/decisions/account-states.md.
+ */
+
 export type RedisCacheOptions = {
   random: Random
   /** Lets tests share a server. */

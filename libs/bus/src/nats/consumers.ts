@@ -8,6 +8,27 @@ import type { EventStream, Place } from './event-stream.ts'
 import { keepCreated, type Creation } from './keep-created.ts'
 import { readEventMessage } from './message.ts'
 
+/**
+ * Subscriptions to the events of a stream. They go on after a lost connection, server or stream.
+ *
+ * `consumeDurably`: each event goes to one member of a group. The server keeps the position. An event is acknowledged after
+ * its handler, and a failure is delivered again. State: `held`, the events that were received and not handled yet.
+ *
+ * `consumeInOrder`: each process gets every event from its start on. The process keeps the position (`lastSequence`, and
+ * `streamCreated`, because a new stream counts from one). A handler that fails is logged and not repeated.
+ *
+ * `startConsumer` is below both. It creates the consumer again after each connection, and after a loss (keep-created.ts).
+ * State: `pull`, the one subscription that counts. connect-nats.ts subscribes; pulled-consumers.ts uses `ensureConsumer`.
+ *
+ * What must never happen:
+ * - An event is acknowledged before its handler has succeeded.
+ * - A member handles one event twice at a time. It renews what it holds, and ignores what it holds already.
+ * - An ordered subscription skips an event. A gap in `deliverySequence` creates the consumer again after `lastSequence`.
+ * - An old pull goes on next to its successor. It is stopped first, and an outdated creation closes what it opened.
+ *
+ * After all that, an event may still come twice, and late: handlers are idempotent. docs/decisions/event-bus.md.
+ */
+
 type Consumer = {
   configure(stream: StreamInfo, isFirst: boolean): Partial<ConsumerConfig>
   receive(message: JsMsg, again: Creation['again']): void

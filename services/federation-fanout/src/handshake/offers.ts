@@ -9,10 +9,32 @@ import { hashToken, isSameSecret } from '../peers/signature.ts'
 import { policy, delayAfter } from '../policy.ts'
 
 /**
- * Contract: 7, handshake, asked. `repeated`: the secret in force, 200. `exists`: 409. `final`: 403, ends the attempts.
- * `completes`: has the token of our 202. `crosses`: our own offer is under way, 202, and is sent again with that token.
- * `new`: must be proven.
+ * What this instance does with an offered secret. `judgeOffer` gives the verdict, from our row of the peer and the offer.
+ *
+ * | verdict     | when                                                   | answer | what happens next                        |
+ * | ----------- | ------------------------------------------------------ | ------ | ---------------------------------------- |
+ * | `new`       | no peer, it had refused us, or our offer lacks consent | 202    | `queueOffer`; not proven: `keepUnproven` |
+ * | `crosses`   | our own offer is under way, with consent               | 202    | `crossOffer` sends ours again            |
+ * | `completes` | the same, and it has the token of the origin's 202     | 200    | active with it; not proven: as `crosses` |
+ * | `repeated`  | active with this secret                                | 200    | nothing; not proven: as `exists`         |
+ * | `exists`    | active with another secret, unreachable or parked      | 409    | nothing: an admin must reset the peer    |
+ * | `final`     | revoked, or rejected here                              | 403    | nothing: the other side gives up         |
+ *
+ * An offer whose secret is proven wrong is 403, unless it crosses ours. If each side has a token of the other one, the side
+ * whose origin sorts first does not take the other's secret. Else both would change secrets, and they would not match.
+ *
+ * State: the row of the peer, and `approval_requests` (unproven, or waiting for an admin). Callers: accept-peering.ts judges
+ * each offer before and after the proof; run-due.ts proves a stored one; decide-request.ts and initiate-peering.ts begin ours.
+ *
+ * What must never happen:
+ * - An offered secret is put in force without a proof over a connection that we opened.
+ * - An unproven offer replaces an earlier secret or token. The first one stays until it is proven wrong, or expires.
+ * - Two changes of one origin overlap, or the origin's lock is held during a call to another instance: `withPeer`.
+ *
+ * docs/decisions/peering.md, docs/federation/protocol.md 2.4, 2.5, 7.2.
  */
+
+/** The table above has them. Contract: 7, Handshake, asked. */
 export type OfferVerdict = 'repeated' | 'exists' | 'final' | 'completes' | 'crosses' | 'new'
 
 type OfferedFields = 'instanceName' | 'instanceId' | 'approvalToken'

@@ -4,6 +4,28 @@ import type { ClientKind, Closure, SocketErrorCode, SocketErrorMessage } from '@
 import { unknownClient, type ClientDescription } from '@gatehouse/service-kit'
 import { WebSocket } from 'ws'
 
+/**
+ * One WebSocket with the fields that the layers above keep on it, and the frames that they send.
+ *
+ * | phase             | set by                         | what a client may send                                  |
+ * | ----------------- | ------------------------------ | ------------------------------------------------------- |
+ * | `unauthenticated` | the upgrade                    | one `auth`, within a time limit                         |
+ * | `authenticating`  | handshake.ts, `authenticate`   | nothing: reading is paused, and a message closes        |
+ * | `ready`           | handshake.ts, `admit`          | messages, within the rates                              |
+ * | `closing`         | close-sockets.ts, at any time  | nothing: frames are counted and ignored                 |
+ *
+ * Who writes the fields. The upgrade: `connection`, `client`, `quotaKey`, `connectedAt`. session-registry.ts: `session`,
+ * `siblings`. The handshake and presence-watch.ts: `watched`. socket-timeouts.ts: `second`, `frames`, `awaitsPong`.
+ * send-text.ts: `unsentReadyBytes`, `backlog`, `backlogBytes`. `releaseSocket` clears what a closed socket must not keep.
+ *
+ * What must never happen:
+ * - A socket has listeners or closures of its own. Idle sockets are most of the memory of a node.
+ * - A close frame is sent before `ready` without the error that says why. Each way to close calls `tellFailure` first.
+ * - A socket leaves the registry and keeps its `session`, or its place in the quota of its network.
+ *
+ * docs/decisions/sockets.md.
+ */
+
 /** `data` of a message, a ping and a pong. */
 type Receive = (socket: SessionSocket, data: Buffer, isBinary: boolean) => void
 

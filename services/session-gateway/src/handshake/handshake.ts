@@ -22,6 +22,27 @@ import type { AuthenticatedSocket, CallerDeps, Claims, SessionRegistry } from '.
 import type { CollectedParts, ReadyParts } from '../upstreams/ready-parts.ts'
 import type { UpstreamSet } from '../upstreams/upstream-set.ts'
 
+/**
+ * Takes a socket from its first message to `ready`. accept-sockets.ts calls `authenticate`, once for each socket.
+ *
+ * 1. Read the token's claims. Identity verifies the token, and `createTokenReader` remembers them.
+ * 2. Register the socket under its user. From here on, the event of a change finds it.
+ * 3. Read the account under a lock, and record the user as online (presence-reconciler.ts).
+ * 4. Apply the token rule, then what an event has said meanwhile (`user.ending`).
+ * 5. Ask the upstreams for their parts of `ready`, if there are any. That takes time, so the account is read again.
+ * 6. Send `ready`, then what was kept for the socket, then read from the socket again.
+ *
+ * After each wait the socket may be closed: only `isAuthenticating` lets the handshake go on.
+ *
+ * What must never happen:
+ * - The account is read before the socket is registered: a change between the two would be missed.
+ * - `ready` overtakes a revocation. Between the last judgement and `ready`, nothing waits for another process.
+ * - Each of many handshakes asks identity and PostgreSQL by itself. They share calls, batches and reads.
+ * - A failed handshake is silent. The client gets an error and a close code.
+ *
+ * docs/decisions/sockets.md, docs/decisions/caller-identity.md.
+ */
+
 export type HandshakeDeps = EndingDeps &
   CallerDeps &
   Pick<OperationContext, 'log'> & {

@@ -9,6 +9,29 @@ import type { PresenceFeed, RemotePresences } from './presence-feed.ts'
 import { createPresenceTracker, isIdle, needsWrite, type PresenceEvent, type PresenceState } from './presence-state.ts'
 import { NodeNotRegistered, type PresenceStore, type UserSnapshot } from './presence-store.ts'
 
+/**
+ * Writes into PostgreSQL which users are connected to this node, and gives each handshake the account that it read.
+ *
+ * State. `pending`: the users of the next batches. `waiters`: one promise for each user, which all handshakes of the user
+ * share. `answering`: the batches whose handshakes still wait for their audience. The tracker has the desired and the
+ * recorded presence of each user (presence-state.ts).
+ *
+ * A batch is one transaction. It locks the rows of its users, accepts or rejects each user by the locked account, and
+ * writes. After the commit it tells the feed. Then it reads what the handshakes may see, while the next batch runs.
+ *
+ * Callers. A handshake calls `userConnected`, then `markOnline`. A closed socket calls `userDisconnected`, the end of all
+ * sessions calls `forceOffline`, and the node's heartbeat calls `resync`.
+ *
+ * What must never happen:
+ * - Two batches write at the same time: the older one could win. `running` and the row locks exclude it.
+ * - A handshake gets what was read before it asked. A batch takes its waiters first, and later ones wait for the next.
+ * - An unconfirmed commit counts as done. Its users become `unknown` and are written again.
+ * - A batch waits for a row that another transaction has locked. It skips the user and tries again.
+ * - A node that was evicted writes under its old id. It registers again, writes all users, and closes its sockets.
+ *
+ * docs/decisions/presence.md.
+ */
+
 export type ConnectedUser = { snapshot: UserSnapshot; visible: VisibleUsers }
 
 type Waiter = PromiseWithResolvers<ConnectedUser | undefined>

@@ -5,6 +5,26 @@ import type { OperationContext } from '../context.ts'
 import type { AuthenticatedSocket, SessionRegistry } from '../sessions/session-registry.ts'
 import type { Audience } from './audience.ts'
 
+/**
+ * Sends presence changes to the sockets of this node that may see them.
+ *
+ * It has no state. The feed calls it with a page of changes and their audience (presence-feed.ts), and so does the audience
+ * of upstreams (upstream-audience.ts).
+ *
+ * 1. `groupRecipients` puts recipients with the same list of changes into one group: mostly, all members of a space.
+ * 2. `presenceFrames` encodes the changes of a group once. A socket that must not get all of them gets slices of the bytes.
+ * 3. `partsFor` chooses for one socket. A socket that watches users gets these, its friends, its DM co-members and itself.
+ * 4. `sendOrKeep` sends. A socket that is not `ready` yet keeps the frames until it is.
+ *
+ * What must never happen:
+ * - Somebody outside of the audience hears of a change. Nothing here adds a recipient but the user themselves.
+ * - The changes of one user arrive in another order than recorded. Each group sorts by index.
+ * - A change is encoded for each socket. In a large space that would cost the members times the changes.
+ * - A user hears that they are offline while a socket of theirs is open.
+ *
+ * docs/decisions/presence.md; the messages: docs/reference/sockets.md.
+ */
+
 /** `isToldByReady`: the sockets of the user here were in their handshake. */
 export type VisibleChange = Pick<PresenceMessage, 'userId' | 'status'> &
   Partial<PresenceMessage> & { isToldByReady?: boolean }
