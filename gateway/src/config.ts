@@ -7,7 +7,7 @@ import { replicasOfServices, type ServiceName } from '@gatehouse/contracts'
 export type GatewayConfig = ListenConfig &
   TokenConfig & {
     internalSecret: string
-    /** Upstreams learn their public keys. Contract: 8, INTERNAL_SECRET_PREVIOUS. */
+    /** Upstreams learn their public keys. Contract: 8, settings, INTERNAL_SECRET_PREVIOUS. */
     previousInternalSecrets?: readonly string[]
     opsHost: string
     opsPort: number
@@ -23,7 +23,7 @@ export type GatewayConfig = ListenConfig &
     dnsServers?: readonly string[]
     /** Null counts in this process. */
     redis: ServerAddress | null
-    /** Contract: 8, GATEHOUSE_UPSTREAMS. */
+    /** The file that declares the upstreams. Contract: 8, settings, GATEHOUSE_UPSTREAMS. */
     upstreamsFile?: string
     webRoot: string
   }

@@ -63,7 +63,7 @@ export const defaultCapacity = {
   fileConnectionsPerReplica: 64,
   /** HTTP connections, and also requests under way, of one client network. */
   connectionsPerNetwork: 256,
-  /** Contract: 6. */
+  /** At one gateway. Contract: 6, sockets of an account. */
   socketsPerNetwork: 1_000,
   uploads: 32,
   uploadsPerNetwork: 8,
@@ -90,7 +90,7 @@ export const defaultTimeouts = {
   bodyMs: 30_000,
   clientReadMs: 60_000,
   upgradeMs: 10_000,
-  /** A socket that takes nothing is ended: the session gateway pings each 30 s. Contract: 6. */
+  /** A socket that takes nothing is ended: the session gateway pings each 30 s. Contract: 6, heartbeat. */
   socketSilenceMs: 70_000,
   /** The time between the close frames and the end of the sockets. */
   drainTimeoutMs: 3_000,

@@ -79,7 +79,7 @@ async function serveTarget(deps: Deps, context: RequestContext, target: RouteTar
   await proxyRequest(deps, context, { target, caller, judgeAgain, openBody })
 }
 
-/** Throws too_many_connections. Contract: 1. */
+/** Throws too_many_connections. Contract: 1, statuses. */
 function limitRequests({ connectionLimits, requestQuota }: Deps, context: RequestContext): void {
   const { request, response, network } = context
   const isRefused = connectionLimits.isRefused(request.socket)
@@ -88,7 +88,7 @@ function limitRequests({ connectionLimits, requestQuota }: Deps, context: Reques
   context.release = () => requestQuota.release(network)
 }
 
-/** Counts by address first, and by account or upstream once the caller is known. Throws rate_limited. Spec: Limits; Contract: 1, 3. */
+/** Counts by address first, and by account or upstream once the caller is known. Throws rate_limited. Spec: Limits; Contract: 1, rate limits. */
 async function enforceRateLimit(deps: Deps, context: RequestContext, limit: RateLimit, key: string): Promise<void> {
   const { allowed, remaining, resetSeconds } = await deps.rateLimits.consume(limit, key)
   context.rateLimitHeaders = ['RateLimit-Limit', String(limit.requests), 'RateLimit-Remaining', String(remaining)]

@@ -42,7 +42,7 @@ export function createResponseHeaders({ origin }: PublicAddress) {
   }
 }
 
-/** A client may come back in a second where a refusal names no other time. Contract: 1. */
+/** A client may come back in a second where a refusal names no other time. Contract: 1, statuses. */
 export function refusalHeaders({ status, headers }: Refusal): [name: string, value: string][] {
   const isRetryable = status === 429 || status === 503 || status === 504
   return Object.entries({ ...(isRetryable && { 'Retry-After': '1' }), ...headers })

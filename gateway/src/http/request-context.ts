@@ -18,7 +18,7 @@ export const clientClosedRequest = 499
 
 const contexts = new WeakMap<ServerResponse, RequestContext>()
 
-/** Of the response to a request that a drain gives up. A pipelined one, which waits for its turn, is not sent. Contract: 1, 8. */
+/** Of the response to a request that a drain gives up. A pipelined one, which waits for its turn, is not sent. Contract: 1, statuses; 8, drain. */
 export const lateHeadersOf = (response: ServerResponse): HeaderList => contexts.get(response)?.withApiHeaders([]) ?? []
 
 export class RequestContext {
@@ -123,7 +123,7 @@ type Outcome = { method: string | undefined; status: number; seconds: number }
 /** Never the path or the query, which may hold an invite token. */
 type AccessEntry = Outcome & Pick<RequestContext, 'requestId' | 'route' | 'userId' | 'clientAddress'>
 
-/** Contract: 1. */
+/** One entry for each request, with its id. Contract: 1, request ids. */
 export type AccessLog = (entry: AccessEntry) => void
 
 const frequentRoutes = new Set(['/api/health', 'web'])

@@ -29,7 +29,7 @@ export async function openRateLimits({ redis: address, log, metrics }: Options) 
     return created
   }
   return {
-    /** Of an address, or what the limit is by. Counts refused requests too. Never rejects. Spec: Limits; Contract: 1. */
+    /** Of an address, or what the limit is by. Counts refused requests too. Never rejects. Spec: Limits; Contract: 1, rate limits. */
     consume: async (limit: RateLimit, given: string) => {
       const { local, shared } = limitersOf(limit)
       const key = limit.by ? given : clientNetwork(given)

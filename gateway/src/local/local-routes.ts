@@ -20,7 +20,7 @@ const localMethods = ['GET', 'HEAD', 'OPTIONS']
 
 type LocalDeps = { signingKeys: SigningKeys; config: Pick<GatewayConfig, 'publicAddress' | 'passkeyOrigins'> }
 
-/** Throws not_found, method_not_allowed. Contract: 8; 3, Passkeys. */
+/** Throws not_found, method_not_allowed. Contract: 8, public routes of the gateway; 3, Passkeys. */
 export function serveLocalRoutes(findRoute: FindRoute, { signingKeys, config }: LocalDeps): LocalMiddleware {
   const { published: keys } = signingKeys
   const origins = [config.publicAddress.origin, ...(config.passkeyOrigins ?? [])].filter((one) =>

@@ -19,7 +19,7 @@ export function hasBody({ headers }: IncomingMessage): boolean {
 
 /**
  * Resolves to the function that gives the service the body. A body that is not streamed is read first, which keeps slow
- * clients off services and allows retries. Throws body_too_large, too_many_uploads. Contract: 1.
+ * clients off services and allows retries. Throws body_too_large, too_many_uploads. Contract: 1, JSON bodies.
  */
 export async function receiveBody(context: RequestContext, mode: RouteTarget['body']): Promise<() => Body> {
   const { request, response } = context

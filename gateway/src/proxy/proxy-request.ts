@@ -19,7 +19,7 @@ type ProxyOptions = Proxied & { judgeAgain: () => Promise<SignedCaller>; openBod
 /**
  * Sends a request and streams the response. Another replica is tried when the request was not seen or changes nothing;
  * where there is none, a read that broke off is sent once more, on a new connection.
- * Throws invalid_input for a malformed query, busy, and what `judgeAgain` throws. Design: invariant 6; Contract: 1.
+ * Throws invalid_input for a malformed query, busy, and what `judgeAgain` throws. Design: invariant 6; Contract: 1, statuses.
  */
 export async function proxyRequest(deps: ProxyDeps, context: RequestContext, options: ProxyOptions): Promise<void> {
   const { target, openBody } = options
@@ -147,7 +147,7 @@ function kindOfFailure(error: Error, wasSent: boolean): FailureKind {
   return timeoutErrors.has(code) ? 'timeout' : 'broken'
 }
 
-/** Contract: 1. */
+/** A service that does not answer is an outage, and never a 500. Contract: 1, statuses. */
 const refusals: Record<FailureKind, () => Refusal> = {
   unreached: () => refuse.unavailable(),
   timeout: () => refuse.gateway_timeout({ headers: { 'Retry-After': '5' } }),

@@ -29,7 +29,7 @@ const droppedFromResponses: ReadonlySet<string> = new Set(
   ),
 )
 
-/** Resolves when the addresses are known, or late. Contract: 8, GATEHOUSE_UPSTREAMS. */
+/** Resolves when the addresses are known, or late. Contract: 8, settings, GATEHOUSE_UPSTREAMS. */
 export async function openUpstreams(options: Options) {
   const { watch } = options
   const open = new Map<string, OpenUpstream>()
@@ -115,7 +115,7 @@ const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 type TargetOf = (upstream: Upstream, route: UpstreamRoute, method: string) => RouteTarget
 
-/** The longest prefix wins. Case is ignored, because a service may ignore it. Throws invalid_input. Contract: 8. */
+/** The longest prefix wins. Case is ignored, because a service may ignore it. Throws invalid_input. Contract: 8, settings, GATEHOUSE_UPSTREAMS. */
 export function createUpstreamRoutes(upstreams: readonly Upstream[], targetOf: TargetOf): FindRoute {
   const routes = new Map<string, Map<string, RouteTarget>>()
   for (const upstream of upstreams) {

@@ -55,7 +55,7 @@ function parseHost(text: string, defaultPort: number): RedisHost {
 
 /**
  * `redis://`, `rediss://` (never in plain text), and `redis+sentinel://user:password@host:26379,host:26379/primary` or
- * `rediss+sentinel://`, which ask Sentinels which process is the primary. Contract: 8.
+ * `rediss+sentinel://`, which ask Sentinels which process is the primary. Contract: 8, several Redis servers.
  */
 export async function openRedis(address: RedisAddress, options: Pipelining = {}): Promise<Redis> {
   const ioredis = await loadIoredis()
@@ -80,7 +80,7 @@ export async function openRedis(address: RedisAddress, options: Pipelining = {})
 /** `open` connects to one server of the cluster. */
 export type RedisCluster = { hosts: readonly RedisHost[]; open(host: RedisHost): Redis }
 
-/** `redis+cluster://user:password@host:6379,host:6379` or `rediss+cluster://`. Undefined: another address. Contract: 8. */
+/** `redis+cluster://user:password@host:6379,host:6379` or `rediss+cluster://`. Undefined: another address. Contract: 8, several Redis servers. */
 export async function readRedisCluster(address: RedisAddress): Promise<RedisCluster | undefined> {
   const servers = readServers(address)
   if (servers?.kind !== 'cluster') return undefined

@@ -95,7 +95,7 @@ export const settingsReply = namedObject('InstanceSettings', {
   proofOfWork,
   /** That a member may make in 30 days. */
   memberInvites: z.int(),
-  // Existing clients need these fields. Contract: 5.
+  // Existing clients need these fields. Contract: 5, settings.
   discoveryEnabled: z.literal(false),
   gifEnabled: z.literal(false),
   federationRelayEnabled: z.literal(true),
@@ -128,7 +128,7 @@ export const settingsBody = z.object({
   memberInvites: z.int(noInvites).min(0, noInvites).max(limits.memberInvitesMax, noInvites).optional(),
 })
 
-/** Contract: 5. */
+/** An entry keeps the names of its time. Contract: 5, audit. */
 export const auditEntryReply = namedObject('AuditEntry', {
   id: snowflake,
   action: z.string(),

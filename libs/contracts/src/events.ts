@@ -28,7 +28,7 @@ export const userCreated = event('UserCreated', 'event.user.created.v1', {
   origin: z.enum(['local', 'federated', 'stub_upgrade']),
 })
 
-/** Sockets with an older token close. Spec: change-password 4; Contract: 6, change of one's own password. */
+/** Sockets with an older token close. Spec: change-password 4; Contract: 6, auth once more. */
 export const passwordChanged = tokenEvent('PasswordChanged', 'event.user.password-changed.v1', {
   ...ofAccount,
   /** The `iat` of the session that changed it. 0.3.0 does not say it. */
@@ -62,14 +62,14 @@ export const userDeleted = tokenEvent('UserDeleted', 'event.user.deleted.v1', {
   audience: z.array(snowflake),
 })
 
-/** Contract: 6. */
+/** A further part of a deleted account's audience. Contract: 6, presence_update. */
 export const deletedPresence = event('DeletedPresence', 'event.user.deleted-presence.v1', {
   userId: snowflake,
   at: timestampMs,
   audience: z.array(snowflake),
 })
 
-/** Contract: 5. */
+/** A lost role ends what an admin's sockets get. Contract: 5, role. */
 export const roleChanged = tokenEvent('RoleChanged', 'event.user.role-changed.v1', { ...byActor, isAdmin: z.boolean() })
 
 /** `due`, `optional`: an admin must set one up before acting as one, or no longer. Contract: 3, Second factor. */
@@ -120,7 +120,7 @@ export const presenceChanged = broadcast('PresenceChanged', 'event.user.presence
   isRecorded: z.literal(true).optional(),
 })
 
-/** Contract: 6. */
+/** What a peer reports is never stored. Contract: 6, status. */
 export const remotePresenceReported = broadcast('RemotePresenceReported', 'event.user.remote-presence-reported.v1', {
   userId: snowflake,
   status: userStatus,
@@ -140,7 +140,7 @@ export const socketsTold = broadcast('SocketsTold', 'event.user.sockets-told.v1'
 })
 
 const ofInvite = { inviteId: snowflake, name: z.string(), at: timestampMs }
-/** Spec: Invite status; Contract: 4. */
+/** Spec: Invite status; Contract: 4, invites. */
 export const inviteCreated = event('InviteCreated', 'event.invite.created.v1', { ...ofInvite, actor })
 /** Identity publishes it: the transaction is its own. Spec: Registration 11. */
 export const inviteRedeemed = event('InviteRedeemed', 'event.invite.redeemed.v1', {
@@ -166,14 +166,14 @@ export const registrationChanged = event('RegistrationChanged', 'event.registrat
   change: z.enum(['requested', 'approved', 'denied', 'restored']),
 })
 
-/** Contract: 5. */
+/** Names the settings whose value changed. Contract: 5, settings. */
 export const settingsChanged = event('SettingsChanged', 'event.instance.settings-changed.v1', {
   at: timestampMs,
   actor,
   changed: z.array(z.string()),
 })
 
-/** Contract: 7. */
+/** The admin pages of all replicas follow it. Contract: 7, states of a peer. */
 export const peerChanged = event('PeerChanged', 'event.instance.peer-changed.v1', {
   at: timestampMs,
   actor,

@@ -64,7 +64,7 @@ export const patchInviteBody = z.object({
 })
 export const reinstateInviteBody = z.object({ maxUses: maxUses.optional(), expiresAt: expiresAt.optional() })
 
-/** `cursor`: the last `nextCursor`. Contract: 4. */
+/** `cursor`: the last `nextCursor`. Contract: 4, lists. */
 export const pageQuery = z.object({
   limit: z.coerce.number().int().min(1).max(limits.pageSizeMax).default(limits.pageSizeMax),
   cursor: snowflake.optional(),

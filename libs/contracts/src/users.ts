@@ -32,7 +32,7 @@ const repliedFields = shapeOf(profileFieldNames, (name) => {
   return shownTo === 'self' ? repliedValues[kind].optional() : repliedValues[kind]
 }) as Shown
 
-/** For admins alone. Contract: 2. */
+/** For admins alone. Contract: 2, fields. */
 const adminFields = {
   suspendedAt: timestampMs.nullable().optional(),
   suspendedReason: z.string().nullable().optional(),
@@ -41,7 +41,7 @@ const adminFields = {
 }
 export const adminFieldNames = Object.keys(adminFields) as (keyof typeof adminFields)[]
 
-/** The other optional fields but `isDeleted` are the caller's own. Contract: 2. */
+/** The other optional fields but `isDeleted` are the caller's own. Contract: 2, self view. */
 export const userReply = namedObject('User', {
   id: snowflake,
   username: z.string(),
@@ -216,7 +216,7 @@ const ticket = anyValue<string>()
 const ownConfirmation = { password: anyValue<string>(), ticket }
 
 export const changePasswordBody = z.object({
-  /** Ignored for federated accounts. Contract: 3. */
+  /** Ignored for federated accounts. Contract: 3, confirmation by password. */
   currentPassword: anyValue<string>(),
   ticket,
   newPassword: newPassword('newPassword'),

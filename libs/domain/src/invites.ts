@@ -5,7 +5,7 @@ import { Invite, InviteRedemption } from './entities/invite.ts'
 import type { User } from './entities/user.ts'
 import { nextId } from './instance.ts'
 
-/** Still active at `expiresAt`. `now` in milliseconds. Spec: Invite status; Contract: 4. */
+/** Still active at `expiresAt`. `now` in milliseconds. Spec: Invite status; Contract: 4, status. */
 export function deriveInviteStatus(
   invite: Pick<Invite, 'revokedAt' | 'expiresAt' | 'usedCount' | 'maxUses'>,
   now: number,

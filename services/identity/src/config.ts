@@ -20,7 +20,7 @@ export type IdentityConfig = kit.ServiceConfig &
     hashing: { threads: number; queue: number; cost?: number }
     /** 0: kept for ever. */
     auditRetentionDays: number
-    /** Contract: 8, GATEHOUSE_UPSTREAMS. */
+    /** The file that declares the upstreams. Contract: 8, settings, GATEHOUSE_UPSTREAMS. */
     upstreamsFile?: string
     /** Contract: 3, Identity providers. */
     providersFile?: string

@@ -4,7 +4,7 @@ import type { ServiceConfig } from '@gatehouse/service-kit'
 export type SessionGatewayConfig = ServiceConfig & {
   /** Nodes of an earlier run are evicted at once. */
   onlyNode?: boolean
-  /** Contract: 8, GATEHOUSE_UPSTREAMS. */
+  /** The file that declares the upstreams. Contract: 8, settings, GATEHOUSE_UPSTREAMS. */
   upstreamsFile?: string
 }
 

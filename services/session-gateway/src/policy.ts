@@ -1,6 +1,6 @@
 import { limits, upstreamLimits, upstreamQuestions } from '@gatehouse/contracts'
 
-/** Milliseconds. Tests override them. Contract: 6. */
+/** Milliseconds. Tests override them. Contract: 6, as a whole. */
 export const timings = {
   authTimeoutMs: limits.socketAuthTimeoutMs,
   /** For reading the account after a good token. */

@@ -29,7 +29,7 @@ type Stated = Pick<Caller, 'address' | 'upstream'> & {
 /** `audience` is the service's or the upstream's name; `now` in milliseconds. */
 type Options = { issuer: string; audience: string; now: number }
 
-/** The caller token of a service and the statement to an upstream. NOTE: jose takes 105 µs, this 45. Contract: 8, GATEHOUSE_UPSTREAMS; docs/integrate/http-requests.md. */
+/** The caller token of a service and the statement to an upstream. NOTE: jose takes 105 µs, this 45. Contract: 8, settings, GATEHOUSE_UPSTREAMS; docs/integrate/http-requests.md. */
 export function signCaller(keys: SigningKeys, { address, account, upstream }: Stated, options: Options): string {
   const ofUpstream = upstream && { upstream }
   if (!account) return signClaims(keys, { address, ...ofUpstream }, options)

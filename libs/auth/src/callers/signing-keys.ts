@@ -19,7 +19,7 @@ const derivations: Record<Signer, string> = { gateway: 'gatehouse caller stateme
 
 /**
  * A secret is a private key, as `openssl genpkey -algorithm ed25519` prints it between its first and last line, or any
- * text, from which the key is derived. Contract: 8, INTERNAL_SECRET.
+ * text, from which the key is derived. Contract: 8, keys.
  */
 export function createSigningKeys(signer: Signer, secret: string, previous: readonly string[] = []): SigningKeys {
   const key = readPrivateKey(signer, secret)

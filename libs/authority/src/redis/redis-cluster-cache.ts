@@ -15,7 +15,7 @@ type Node = { redis: Redis; cache?: AccountStateCache }
 
 /**
  * One cache per primary: a client that follows redirects would hide which process answers. A redirect is CacheUnavailable
- * until the slots are read again. Contract: 8; docs/decisions/account-states.md.
+ * until the slots are read again. Contract: 8, several Redis servers; docs/decisions/account-states.md.
  */
 export async function openClusterCache(cluster: RedisCluster, options: RedisCacheOptions): Promise<AccountStateCache> {
   const { log, timer = systemTimer } = options

@@ -52,7 +52,7 @@ export const memberInviteMs = 30 * 24 * 60 * 60 * 1000
 /** The end of the year 9999: PostgreSQL reads no year of five digits. */
 export const inviteExpiresAtMaxMs = 253_402_300_799_999
 export const fanoutOriginsMax = 100
-/** For the list of users. Contract: 4, 5. */
+/** For the list of users. Contract: 5, users. */
 export const pageSizeDefault = 50
 export const pageSizeMax = 100
 export const socketAuthTimeoutMs = 10_000
@@ -95,7 +95,7 @@ export const upstreamLimits = {
   readyDeadlineMs: 500,
   lateReadyMs: 30_000,
 } as const
-/** The first millisecond of ids. Contract: 1. */
+/** The first millisecond of ids. Contract: 1, ids and times. */
 export const idEpochMs = 1_704_067_200_000
 /** Contract: 5, Overview. Counts of an overview end there, but those of accounts. */
 export const overviewMax = 1_000

@@ -21,7 +21,7 @@ const ofOwnCode = ['second_factor_off', 'second_factor_incorrect', 'second_facto
 const ofApproval = ['reason_required', 'reason_too_long', 'registration_blocked'] as const
 const pending = { 202: registrations.pendingRegistrationReply }
 
-/** Contract: 3. */
+/** The endpoints of accounts. Contract: 3, as a whole. */
 export const accountDeclarations = {
   register: endpoint(
     'Register an account',

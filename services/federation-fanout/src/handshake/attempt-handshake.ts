@@ -83,7 +83,7 @@ type OfferAnswer =
   | { kind: 'exists' | 'refused'; message: string }
   | { kind: 'in_progress' | 'unreachable' | 'unresolved' | 'forbidden' }
 
-/** Contract: 7, peer/accept. */
+/** What does not arrive is `unreachable`, and repeated. Contract: 7, handshake, asking. */
 export async function postOffer(deps: Deps, offered: Peer, requestId?: string): Promise<OfferAnswer> {
   const { outbound, config, orm } = deps
   const { origin, secret, presentedToken } = offered

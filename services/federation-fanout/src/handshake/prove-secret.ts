@@ -13,7 +13,7 @@ export type Proof = { proven: true; instanceId: string } | Unproven
 type ProofDeps = Pick<Deps, 'outbound' | 'clock' | 'random' | 'config' | 'log' | 'orm'>
 type Question = { origin: string; secrets: readonly string[]; endsAt?: number; requestId?: string | undefined }
 
-/** The answer must be signed with one of the secrets. Contract: 7, handshake; protocol.md 2.8. */
+/** The answer must be signed with one of the secrets. Contract: 7, epoch answers; protocol.md 2.8. */
 export async function proveSecret(deps: ProofDeps, question: Question): Promise<Proof> {
   let proof: Proof = { proven: false, reason: 'wrong' }
   for (const secret of question.secrets) {

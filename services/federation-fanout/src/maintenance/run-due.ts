@@ -115,7 +115,7 @@ export async function deleteExpired({ orm, clock }: Deps): Promise<void> {
 
 type Ending = { id: string; origin: string }
 
-/** Origins of undecided requests are told. Contract: 7. */
+/** Origins of undecided requests are told. Contract: 7, consent. */
 async function expireOld(deps: Deps): Promise<void> {
   const em = deps.orm.em.fork()
   const parameters = [new Date(deps.clock.now()), policy.duePerRun]

@@ -12,7 +12,7 @@ import { policy } from '../policy.ts'
 
 type Input = { id: string; actor: ActingAdmin; requestId?: string | undefined }
 
-/** Throws not_found, and like every act here as `assertCallerCurrent` does. Contract: 7, peers. */
+/** Throws not_found, and like every act here as `assertCallerCurrent` does. Contract: 7, states of a peer. */
 export async function revokePeer(deps: PeerDeps, input: Input): Promise<void> {
   await act(deps, { ...input, action: 'peer.revoked' }, (_em, peer) => {
     if (peer.status !== 'revoked') peer.revoke(newSecret(deps), new Date(deps.clock.now()))

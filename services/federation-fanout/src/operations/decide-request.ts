@@ -18,7 +18,7 @@ type Input = { id: string; actor: ActingAdmin; requestId?: string | undefined }
 
 /**
  * Stores our offer before sending, and repeats it until answered. Throws not_found, request_decided, peer_exists,
- * peer_needs_reset, and as `assertCallerCurrent` does. Contract: 7, approval requests.
+ * peer_needs_reset, and as `assertCallerCurrent` does. Contract: 7, consent.
  */
 export async function approveRequest(deps: Deps, input: Input): Promise<void> {
   const offered = await decideRequest(deps, { ...input, decision: 'approved' }, async (em, { request, known, now }) => {
@@ -34,7 +34,7 @@ export async function approveRequest(deps: Deps, input: Input): Promise<void> {
   await attemptHandshake(deps, offered, input.requestId)
 }
 
-/** Throws not_found, request_decided, and as `assertCallerCurrent` does. Contract: 7, approval requests. */
+/** Throws not_found, request_decided, and as `assertCallerCurrent` does. Contract: 7, consent. */
 export async function denyRequest(deps: Deps, input: Input): Promise<void> {
   await decideRequest(deps, { ...input, decision: 'denied' }, (em, { request, now }) =>
     rejectOrigin(deps, em, { request, reason: 'denied_by_admin', now }),
@@ -42,7 +42,7 @@ export async function denyRequest(deps: Deps, input: Input): Promise<void> {
   void deps.maintenance.runNow()
 }
 
-/** Contract: 7, approval requests. */
+/** Locks the request, so that of two decisions one counts. Contract: 7, consent. */
 async function decideRequest<Outcome>(
   deps: Deps,
   { id, actor, requestId, decision }: Input & { decision: 'approved' | 'denied' },

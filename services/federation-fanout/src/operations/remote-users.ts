@@ -35,7 +35,7 @@ export async function resolveStub({ bus }: Pick<Deps, 'bus'>, signer: Peer, { re
   return await bus.request(resolveReplicatedUser, identity, { requestId, timeoutMs: policy.identityCallTimeoutMs })
 }
 
-/** A peer acts for its own host only. Throws foreign_identity. Contract: 7. */
+/** A peer acts for its own host only. Throws foreign_identity. Contract: 7, identity. */
 function homeOf({ host }: Peer, homeInstance: string): string {
   if (hostOf(homeInstance) !== host) throw refuse.foreign_identity()
   return host

@@ -47,7 +47,7 @@ export function isOtherInstance({ instanceId }: Pick<Peer, 'instanceId'>, seen: 
 
 type Seen = { instanceId: string; requestId?: string | undefined }
 
-/** The first instanceId stays. Another one parks the peer. Contract: 7; protocol.md 2.6. */
+/** The first instanceId stays. Another one parks the peer. Contract: 7, epoch answers; protocol.md 2.6. */
 export async function noteInstance(deps: Deps, origin: string, { instanceId, requestId }: Seen): Promise<void> {
   await withPeer(deps, { origin, requestId }, async (em, peer) => {
     if (peer?.status !== 'active' && peer?.status !== 'unreachable') return

@@ -1,6 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 
-/** In milliseconds, before or after our clock. Contract: 7. */
+/** In milliseconds, before or after our clock. Contract: 7, signatures. */
 export const signatureWindowMs = 15 * 60 * 1000
 
 /** `timestamp` in milliseconds, `signature` as 64 lower-case hex digits. */
@@ -19,7 +19,7 @@ const signaturePattern = /^sha256=([0-9a-fA-F]{64})$/
 const bareHostPattern = /^[^\s/?#@\\]+$/
 const noncePattern = /^[\s\S]{1,64}$/
 
-/** `body` must be the exact bytes that are sent; `timestamp` in milliseconds. Contract: 7. */
+/** `body` must be the exact bytes that are sent; `timestamp` in milliseconds. Contract: 7, signatures. */
 export function signBody({ origin, ...unsigned }: Unsigned & { origin: string }): Record<string, string> {
   return { 'X-Federation-Origin': origin, ...signAnswer(unsigned) }
 }
@@ -33,7 +33,7 @@ export function signAnswer({ secret, body, timestamp, nonce }: Unsigned): Record
   }
 }
 
-/** Needs lower-case names. Undefined: missing or malformed. Contract: 7. */
+/** Needs lower-case names. Undefined: missing or malformed. Contract: 7, refused requests. */
 export function readSignedHeaders(headers: Headers): SignedHeaders | undefined {
   const origin = normalizeSignedOrigin(headers['x-federation-origin'])
   const signature = readSignature(headers)
@@ -49,7 +49,7 @@ export function readSignature(headers: Headers): Signature | undefined {
   return { timestamp: Number(timestamp), nonce, signature: signature.toLowerCase() }
 }
 
-/** In constant time; `now` in milliseconds. `stale`: only the clock is wrong. Contract: 7. */
+/** In constant time; `now` in milliseconds. `stale`: only the clock is wrong. Contract: 7, refused requests. */
 export function verifySignature(input: {
   secrets: readonly string[]
   body: Buffer
@@ -83,7 +83,7 @@ export function lacksSignature(headers: Headers): boolean {
   return signatureHeaders.some((name) => headers[name] === undefined)
 }
 
-/** Lower case, without port. Other text is only lowered: it equals no host. Contract: 7. */
+/** Lower case, without port. Other text is only lowered: it equals no host. Contract: 7, refused requests. */
 export function hostOf(origin: string): string {
   const url = originPattern.test(origin) ? origin : `http://${origin}`
   const isReadable = (originPattern.test(origin) || bareHostPattern.test(origin)) && URL.canParse(url)

@@ -115,7 +115,7 @@ async function countOutcome(deps: Deps, origin: string, status: number): Promise
   })
 }
 
-/** Contract: 7. */
+/** The group shares the events: one replica queues each change. Contract: 7, profiles. */
 export async function consumeProfileChanges(deps: Deps): Promise<Subscription> {
   const onChange = async ({ payload: { userId } }: Received<typeof profileChanged>) => {
     if (await enqueueProfile(deps, userId)) void deps.maintenance.runNow()

@@ -174,7 +174,7 @@ async function applyStates({ bus, log }: Deps, { origin, host }: Peer, { states,
 
 type PresenceReport = { homeUserId: string; host: string; status: 'online' | 'offline' }
 
-/** Never stored. Ends by time. Contract: 6. */
+/** Never stored. Ends by time. Contract: 6, status. */
 async function reportPresences({ orm, bus, clock }: Deps, reports: PresenceReport[], requestId: string | undefined) {
   const [first] = reports
   if (!first) return

@@ -25,7 +25,7 @@ const refusals = {
 
 /**
  * `isProof`: the epoch question is refused only to revoked peers, and never activates a peer. Throws signature_missing,
- * peer_unknown, signature_wrong, signature_stale, nonce_used, busy. Contract: 7.
+ * peer_unknown, signature_wrong, signature_stale, nonce_used, busy. Contract: 7, signatures, refused requests.
  */
 export function requirePeer(deps: Deps, { isProof = false, parse = parseBody } = {}): Middleware {
   const help = 'Signed requests of other instances'
@@ -124,14 +124,14 @@ async function runWithNonce(deps: Deps, ctx: Context, signed: SignedHeaders, nex
   }
 }
 
-/** False: used before, on any replica. Contract: 7. */
+/** False: used before, on any replica. Contract: 7, signatures. */
 export async function claimNonce({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, { origin, nonce }: SignedHeaders) {
   const sql = 'insert into federation_nonces (origin, nonce, expires_at) values (?, ?, ?) on conflict do nothing'
   const expiresAt = new Date(clock.now() + policy.nonceLifetimeMs)
   return (await changeRows(orm.em.fork(), sql, [origin, nonce, expiresAt])) === 1
 }
 
-/** Throws rate_limited. Contract: 1, 7. */
+/** Throws rate_limited. Contract: 1, rate limits. */
 export async function takeFromLimit(
   { orm, clock }: Pick<Deps, 'orm' | 'clock'>,
   ctx: Pick<Context, 'set'>,

@@ -29,7 +29,7 @@ export async function lockUser(em: EntityManager, userId: string): Promise<User 
   return await em.findOne(User, { id: userId }, { refresh: true })
 }
 
-/** The local admins who are neither deleted nor suspended. All admins are locked in the order of ids. Contract: 5. */
+/** The local admins who are neither deleted nor suspended. All admins are locked in the order of ids. Contract: 5, role. */
 export async function lockLocalAdmins(em: EntityManager): Promise<{ id: string }[]> {
   const sql = `select id::text as id, home_instance is null and not is_deleted and suspended_at is null
       and home_suspended_at is null as counts from users where is_admin order by users.id for no key update`

@@ -34,7 +34,7 @@ export const statusOf = (registered: Registered | Held) =>
 export const outcomeOf = (known: string) => (registered: Registered | Held) =>
   'pending' in registered ? 'pending' : registered.created ? 'created' : known
 
-/** The caller's own account, as a member of this instance. Contract: 2; 4, Invites of members. */
+/** The caller's own account, as a member of this instance. Contract: 2, self view; 4, Invites of members. */
 export async function selfReply(deps: Pick<Deps, 'orm' | 'config'>, user: PlainUser): Promise<SelfReply> {
   const { orm } = deps
   const memberInvites = user.homeInstance === null && !user.isDeleted ? (await loadSettings(orm.em)).memberInvites : 0
@@ -50,7 +50,7 @@ export function identityReply({ id, provider, name, linkedAt, lastUsedAt }: Link
   return { id, provider, name: name ?? null, linkedAt: linkedAt.getTime(), lastUsedAt: lastUsedAt?.getTime() ?? null }
 }
 
-/** Contract: 3. */
+/** What everybody may read of the instance. Contract: 3, instance/info. */
 export function instanceReply(settings: PlainSettings, { config }: Deps) {
   return {
     name: settings.instanceName,
@@ -81,7 +81,7 @@ const chatFeatures = {
   supportCardEnabled: false,
 } as const
 
-/** Existing clients ask for these. Contract: 5. */
+/** Existing clients ask for these. Contract: 5, settings. */
 const fixedSettings = {
   discoveryEnabled: false,
   gifEnabled: false,
@@ -91,7 +91,7 @@ const fixedSettings = {
   maxUploadSizeMb: 8,
 } as const
 
-/** Contract: 5. */
+/** What admins read, with the fields that existing clients ask for. Contract: 5, settings. */
 export function settingsReply(settings: PlainSettings) {
   return {
     instanceName: settings.instanceName,

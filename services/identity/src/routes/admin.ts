@@ -37,7 +37,7 @@ const actOf = (ctx: Context) => ({
 /** An act on the account that the path names. */
 const on = <Input extends { id: string }>(input: Input, ctx: Context) => ({ ...input, userId: input.id, ...actOf(ctx) })
 
-/** Contract: 5. */
+/** The routes of admins. Contract: 5, as a whole. */
 export function adminRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true })
   const read = () => deps.orm.em.fork()

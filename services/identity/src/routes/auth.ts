@@ -23,7 +23,7 @@ function sent<Input extends object>(input: Input, ctx: ParameterizedContext<AppS
   return { ...input, address, client: describeClient(ctx.req, address), requestId: requestIdOf(ctx) }
 }
 
-/** Contract: 3; Spec: Registration 9. */
+/** Contract: 3, as a whole; Spec: Registration 9. */
 export function authRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true })
   const registrations = deps.metrics.counter('gatehouse_registrations_total', 'Registrations by outcome', ['outcome'])

@@ -75,7 +75,7 @@ async function nameUnauthorized(ctx: ProviderContext, next: () => Promise<unknow
   ctx.body = { ...body, error: 'unauthorized_client' }
 }
 
-/** The library has 500 for whatever is thrown. A database that is away is 503 everywhere else. Contract: 1. */
+/** The library has 500 for whatever is thrown. A database that is away is 503 everywhere else. Contract: 1, statuses. */
 function answerFaults(provider: Provider, { log }: Pick<Deps, 'log'>) {
   const faults = new WeakMap<object, unknown>()
   provider.on('server_error', (ctx, err) => void faults.set(ctx.req, err))

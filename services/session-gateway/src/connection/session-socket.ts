@@ -76,7 +76,7 @@ export class SessionSocket extends WebSocket {
   }
 }
 
-/** Call it before each close: until `ready` the error goes first. Spec: WebSocket handshake 5; Contract: 6, failure before `ready`. */
+/** Call it before each close: until `ready` the error goes first. Spec: WebSocket handshake 5; Contract: 6, failure before ready. */
 export function tellFailure(socket: SessionSocket, { message, error: code }: Closure): void {
   const isBeforeReady = socket.phase === 'unauthenticated' || socket.phase === 'authenticating'
   if (!isBeforeReady || socket.readyState !== socket.OPEN) return
@@ -113,7 +113,7 @@ export function encodeFrame(message: object): Buffer {
   return Buffer.concat([textFrameHeader(payload.length), payload])
 }
 
-/** `given` may replace the text. Contract: 6. */
+/** `given` may replace the text. Contract: 6, messages. */
 export function encodeError(code: SocketErrorCode, given: Partial<SocketErrorMessage> = {}): Buffer {
   return encodeMessage({ type: 'error', message: socketErrors[code], code, ...given } satisfies SocketErrorMessage)
 }
@@ -123,7 +123,7 @@ export const watchRefusals = {
   unavailable: encodeError('service_unavailable', { requestType: 'watch' }),
 }
 
-/** By which a client knows what its message brought. Contract: 6, `ref`. */
+/** By which a client knows what its message brought. Contract: 6, ref. */
 export function refOf(message: unknown): { ref?: string } {
   const { ref } = Object(message) as { ref?: unknown }
   return typeof ref === 'string' && ref !== '' && ref.length <= limits.socketRefMax ? { ref } : {}

@@ -14,7 +14,7 @@ export type SocketTimeouts = Record<
 
 type TimeoutDeps = Pick<OperationContext, 'timer' | 'timings' | 'clock'> & Omit<RefusalDeps, 'timeouts'>
 
-/** Spec: WebSocket handshake 1; Contract: 6. */
+/** Spec: WebSocket handshake 1; Contract: 6, before authentication, heartbeat. */
 export function createSocketTimeouts({ timer, timings, ...rest }: TimeoutDeps): SocketTimeouts {
   const refuse = (refusal: HandshakeRefusal) => (socket: SessionSocket) => refuseHandshake(deps, socket, refusal)
   const timeouts: SocketTimeouts = {
@@ -56,7 +56,7 @@ function pingOrTerminate({ pings }: SocketTimeouts, socket: SessionSocket): void
 
 type PauseDeps = Pick<OperationContext, 'clock'> & { timeouts: Pick<SocketTimeouts, 'paused'> }
 
-/** False above the limit: the socket is then paused. Frames of one read still arrive. Contract: 6. */
+/** False above the limit: the socket is then paused. Frames of one read still arrive. Contract: 6, messages. */
 export function countFrame(deps: PauseDeps & RefusalDeps, socket: SessionSocket, bytes: number): boolean {
   if (socket.phase === 'ready') {
     workOff(deps.clock, socket)

@@ -51,7 +51,7 @@ export type HandshakeDeps = EndingDeps &
     sessions: SessionRegistry
     presence: PresenceReconciler
     peering: ReturnType<typeof createPeeringReader>
-    /** The unauthenticated sockets of each client network. Contract: 6. */
+    /** The unauthenticated sockets of each client network. Contract: 6, before authentication. */
     quota: Quota
     upstreams: UpstreamSet
     readyParts: ReadyParts
@@ -137,7 +137,7 @@ const isAuthenticating = (socket: SessionSocket) =>
 /** `seen`: through further services. */
 type Told = { sessionId: string; now: number; parts: CollectedParts | undefined; seen: ReadonlySet<string> | undefined }
 
-/** `presences` is shared and never copied: it is most of a large message. Contract: 6, `ready`. */
+/** `presences` is shared and never copied: it is most of a large message. Contract: 6, ready. */
 function readyMessage(
   { snapshot, visible }: ConnectedUser,
   { pendingApprovalCount, ...peerOrigins }: PeeringSummary,
@@ -207,7 +207,7 @@ export function createPeeringReader({ orm, timer, timings }: Pick<OperationConte
   }
 }
 
-/** Contract: 6, `ready`. */
+/** The lists of peers in `ready`. Contract: 6, ready. */
 type PeeringSummary = Awaited<ReturnType<typeof readPeeringSummary>>
 
 type Row = { origin: string | null; status: 'active' | 'rejected' | 'awaiting_approval'; pending: number }

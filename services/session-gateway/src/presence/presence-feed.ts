@@ -179,7 +179,7 @@ export type RemotePresence = { userId: string; status: 'online' | 'offline'; unt
 
 export type RemotePresences = ReturnType<typeof createRemotePresences>
 
-/** Never stored. Contract: 6. */
+/** Never stored. Contract: 6, status. */
 export function createRemotePresences() {
   const untilOf = new Map<string, number>()
   return {

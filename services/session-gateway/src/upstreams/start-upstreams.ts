@@ -24,7 +24,7 @@ export function createUpstreams(context: OperationContext) {
 
 type ConnectionDeps = ReturnType<typeof createUpstreams> & { sessions: SessionRegistry }
 
-/** Reads the file again on SIGHUP. Throws ConfigurationError. Contract: 8, GATEHOUSE_UPSTREAMS. */
+/** Reads the file again on SIGHUP. Throws ConfigurationError. Contract: 8, settings, GATEHOUSE_UPSTREAMS. */
 export async function startUpstreams(deps: ConnectionDeps, file: string | undefined): Promise<AsyncDisposable> {
   await using opening = new AsyncDisposableStack()
   if (file === undefined) return opening.move()

@@ -13,7 +13,7 @@ import { recordSignIn, type Sender } from './sign-ins.ts'
 /** `issuedAt` (ms) is the time of issue of the token. `refreshed`: the home instance verified the password. */
 export type LoggedIn = Awaited<ReturnType<typeof logIn>>
 
-/** No password fits it. Unknown names, stubs and accounts without a password take the time of a wrong one. Contract: 1. */
+/** No password fits it. Unknown names, stubs and accounts without a password take the time of a wrong one. Contract: 1, unknown names. */
 const dummyHash = '$2b$12$SABb/N/Pj9aB1rMxt9wUnuHNFUnndzJcZ3m76ea.dRaDrYa4XkXZG'
 
 /**

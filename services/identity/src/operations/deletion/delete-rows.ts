@@ -106,7 +106,7 @@ async function purgeChannels(em: EntityManager, ids: string): Promise<void> {
   await changeRows(em, 'delete from dm_channels where id = any(?::bigint[])', [ids])
 }
 
-/** Messages and reactions in spaces. Spec: Tombstone, full mode; Contract: 3, delete. */
+/** Messages and reactions in spaces. Spec: Tombstone, full mode; Contract: 3, DELETE self. */
 export async function purgeSpaceContent(em: EntityManager, userId: string): Promise<void> {
   const attachments = `delete from message_attachments a using messages m
     where m.id = a.message_id and m.author_id = ? returning a.filename`

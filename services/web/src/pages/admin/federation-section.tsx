@@ -31,7 +31,6 @@ const listFilters = (): readonly Filter[] => [
   },
 ]
 
-/** Contract: 7. */
 export function FederationSection() {
   const waiting = useQuery('requests', (signal, client) => client.call('listApprovalRequests', { signal }), 'peers')
   // The answer is all peers: a page of them is cut here.

@@ -18,7 +18,6 @@ import { UserLink } from './user-link.tsx'
 
 const pageSize = 20
 
-/** Contract: 4. */
 export function InvitesSection() {
   const { info } = useInstanceInfo()
   const options = { '': t('Active'), archived: t('Inactive') }

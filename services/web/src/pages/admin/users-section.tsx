@@ -45,7 +45,6 @@ const listFilters = (instances: readonly string[]): readonly Filter[] => [
   { name: 'showDeleted', label: 'Include deleted', type: 'flag' },
 ]
 
-/** Contract: 5. */
 export function UsersSection({ self }: { self: User }) {
   const [selected, setSelected] = useState<ReadonlyMap<string, User>>(new Map())
   const [suspending, setSuspending] = useState(false)

@@ -11,7 +11,7 @@ import { t, translate, translateRefusal, type Text } from '../../language/langua
 import { ReasonField } from './reason-field.tsx'
 import { findRefusedField, type Registration } from './use-registration.ts'
 
-/** Contract: 2, check-invite. One that was revoked is `invalid` too. */
+/** Contract: 3, check-invite. One that was revoked is `invalid` too. */
 export const inviteProblems: Record<'expired' | 'exhausted' | 'invalid', Text> = {
   expired: 'This invite has expired. Ask for a new one.',
   exhausted: 'This invite has already been used. Ask for a new one.',

@@ -162,7 +162,7 @@ async function findUsers(client: Client, ids: string[], signal: AbortSignal): Pr
   return new Map(found.flatMap((result) => (result.status === 'fulfilled' ? [[result.value.id, result.value]] : [])))
 }
 
-/** Replaces every page after an admin's reset. Contract: 2. */
+/** Replaces every page after an admin's reset. Contract: 2, self view. */
 export function NewPasswordPage({ user }: { user: User }) {
   const client = useClient()
   return (
