@@ -94,6 +94,8 @@ describe('the rules and where they are implemented', () => {
 
     expect(gapsOf('7')).to.deep.equal(['a.ts names "Contract 7 without an item", which is no rule'])
     expect(gapsOf('7, no such item')).to.deep.equal(['a.ts names "Contract 7, no such item", which is no rule'])
+    expect(gapsOf('7, Fan-out; Spec: Login 1, no heading')).to.deep.equal([])
+    expect(gapsOf('7, Fan-out; Spec: no heading')).to.deep.equal(['a.ts names "no heading", which is no rule'])
     expect([...gapsOf('7, as a whole'), ...gapsOf('7, Fan-out; protocol.md 4')]).to.deep.equal([])
   })
 

@@ -29,7 +29,7 @@ export async function deleteIdentity({ bus, clock, config, receiptKeys }: Deps, 
 
 type Stub = z.infer<typeof resolveStubBody> & { requestId?: string | undefined }
 
-/** Throws foreign_identity, not_found. Contract: 7, stubs; Spec: replicated-user resolver. */
+/** Throws foreign_identity, not_found. Contract: 7, stubs. */
 export async function resolveStub({ bus }: Pick<Deps, 'bus'>, signer: Peer, { requestId, ...stub }: Stub) {
   const identity = { ...stub, homeInstance: homeOf(signer, stub.homeInstance) }
   return await bus.request(resolveReplicatedUser, identity, { requestId, timeoutMs: policy.identityCallTimeoutMs })

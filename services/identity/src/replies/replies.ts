@@ -12,13 +12,13 @@ import { isRegistrationOpen, loadSettings, type PlainSettings } from '../queries
 /** A change since `issuedAt` revokes the token: the account or one of its sign-ins has that time. */
 type Holder = { user: User; issuedAt: IssueTime | RevocationTime }
 
-/** Spec: Token payload. */
+/** A token that identity has just signed. Spec: Token payload. */
 export function tokenReply({ config, tokenKey }: Deps, { user, issuedAt }: Holder) {
   const subject = { userId: user.id, username: user.username }
   return { token: signToken(tokenKey, subject, { expiresIn: config.jwtExpiresIn, now: issuedAt }) }
 }
 
-/** Spec: register, login. */
+/** What register and login answer. Spec: Registration, Login. */
 export function credentialsReply(deps: Deps, holder: Holder) {
   return { ...tokenReply(deps, holder), user: sanitizeUser(holder.user, true) }
 }

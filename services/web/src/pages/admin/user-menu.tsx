@@ -255,7 +255,7 @@ function RecoveryLinkDialog({ row: { id }, name: username, onClose }: UserDialog
   )
 }
 
-/** Shows the temporary password once. Spec: POST reset-password. */
+/** Shows the temporary password once. Spec: Admin reset. */
 function ResetPasswordDialog({ row: { id }, name: username, isSelf, onClose }: UserDialogProps) {
   return (
     <ConfirmDialog
