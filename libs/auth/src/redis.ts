@@ -64,15 +64,15 @@ export async function openRedis(address: RedisAddress, options: Pipelining = {})
     const encrypted = address.url.startsWith('rediss:') ? { tls: { ...address.tls } } : {}
     return new ioredis.Redis(address.url, { ...redisOptions, ...options, ...encrypted })
   }
-  const { name, hosts, sentinelPassword, options: given } = servers
+  const { name, hosts, sentinelPassword, options: connectionOptions } = servers
   return new ioredis.Redis({
     ...redisOptions,
     ...options,
-    ...given,
+    ...connectionOptions,
     name,
     sentinels: hosts,
     ...(sentinelPassword && { sentinelPassword }),
-    ...(given.tls && { sentinelTLS: given.tls, enableTLSForSentinelMode: true }),
+    ...(connectionOptions.tls && { sentinelTLS: connectionOptions.tls, enableTLSForSentinelMode: true }),
     sentinelRetryStrategy: redisOptions.retryStrategy,
   })
 }
@@ -122,9 +122,9 @@ async function importIoredis() {
   const ioredis = await import('ioredis')
   const { default: standalone } = await import('ioredis/built/connectors/StandaloneConnector.js')
   for (const { prototype } of [standalone.default, ioredis.SentinelConnector]) {
-    const connect = prototype.connect as (...given: unknown[]) => Promise<Socket | TLSSocket>
-    prototype.connect = async function (...given: unknown[]) {
-      const stream = await connect.apply(this, given)
+    const connect = prototype.connect as (...args: unknown[]) => Promise<Socket | TLSSocket>
+    prototype.connect = async function (...args: unknown[]) {
+      const stream = await connect.apply(this, args)
       return stream.on('error', () => undefined)
     }
   }

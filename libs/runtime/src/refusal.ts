@@ -33,9 +33,9 @@ export function isRefusal(value: unknown): value is Refusal {
 }
 
 type ExtraOf<Code extends RefusalCode> = Omit<Extra, 'fields'> & { fields: RefusalFields<Code> }
-type Given<Code extends RefusalCode> =
+type RefuseArguments<Code extends RefusalCode> =
   Partial<RefusalFields<Code>> extends RefusalFields<Code> ? [extra?: Partial<ExtraOf<Code>>] : [extra: ExtraOf<Code>]
-type Refuse = { readonly [Code in RefusalCode]: (...given: Given<Code>) => Refusal }
+type Refuse = { readonly [Code in RefusalCode]: (...args: RefuseArguments<Code>) => Refusal }
 
 const refusing = Object.entries<Declared>(refusals).map(
   ([code, declared]) => [code, (extra?: Extra) => new Refusal(code, declared, extra)] as const,

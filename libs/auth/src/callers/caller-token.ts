@@ -22,7 +22,7 @@ export type Caller = {
 export const callerHeader = 'x-gatehouse-caller'
 
 /** Upstreams are not told when the token was issued. */
-type Stated = Pick<Caller, 'address' | 'upstream'> & {
+type SignableCaller = Pick<Caller, 'address' | 'upstream'> & {
   account: (Omit<CallerAccount, 'tokenIssuedAt'> & { tokenIssuedAt?: number | undefined }) | null
 }
 
@@ -30,7 +30,11 @@ type Stated = Pick<Caller, 'address' | 'upstream'> & {
 type Options = { issuer: string; audience: string; now: number }
 
 /** The caller token of a service and the statement to an upstream. NOTE: jose takes 105 µs, this 45. Contract: 8, settings, GATEHOUSE_UPSTREAMS; docs/integrate/http-requests.md. */
-export function signCaller(keys: SigningKeys, { address, account, upstream }: Stated, options: Options): string {
+export function signCaller(
+  keys: SigningKeys,
+  { address, account, upstream }: SignableCaller,
+  options: Options,
+): string {
   const ofUpstream = upstream && { upstream }
   if (!account) return signClaims(keys, { address, ...ofUpstream }, options)
   const { userId: sub, username, isAdmin: admin, tokenIssuedAt: auth_time } = account
@@ -64,10 +68,10 @@ export function createCallerVerifier({ lines, formerSecrets = [] }: CallerKeys, 
   const readSigned = createReader(lines, audience)
   const readFormer = createFormerReader(formerSecrets)
   return (token, now) => {
-    const known = verified.get(token)
-    const signed = known ?? readSigned(token) ?? readFormer(token)
+    const cached = verified.get(token)
+    const signed = cached ?? readSigned(token) ?? readFormer(token)
     if (!signed || signed.expiresAt + clockSkewMs <= now) return undefined
-    if (!known) verified.set(token, signed)
+    if (!cached) verified.set(token, signed)
     return signed.caller
   }
 }
@@ -92,13 +96,13 @@ function createReader(lines: readonly string[], audience: string): (token: strin
     const parts = token.split('.', 4)
     const [header = '', claims = '', signature = ''] = parts
     // The header is what the gateway writes, byte for byte: no other algorithm is heard.
-    const found = keys.get(header)
-    if (!found || parts.length !== 3 || token.length > maxCallerTokenLength) return undefined
+    const signerKey = keys.get(header)
+    if (!signerKey || parts.length !== 3 || token.length > maxCallerTokenLength) return undefined
     const signed = Buffer.from(`${header}.${claims}`)
-    if (!verify(null, signed, found.key, Buffer.from(signature, 'base64url'))) return undefined
+    if (!verify(null, signed, signerKey.key, Buffer.from(signature, 'base64url'))) return undefined
     const parsed = claimsSchema.safeParse(JSON.parse(Buffer.from(claims, 'base64url').toString()))
     if (!parsed.success || parsed.data.aud !== audience) return undefined
-    const caller = callerOf(found.signer === 'operator', parsed.data)
+    const caller = callerOf(signerKey.signer === 'operator', parsed.data)
     return caller && { caller: Object.freeze(caller), expiresAt: parsed.data.exp * 1000 }
   }
 }

@@ -46,9 +46,9 @@ export function readCallerKey(line: string): { signer: Signer; key: KeyObject; k
 }
 
 function readPrivateKey(signer: Signer, secret: string): KeyObject {
-  const given = Buffer.from(secret, 'base64')
-  if (!given.subarray(0, -keyBytes).equals(privateKeyPrefix)) return derivePrivateKey(secret, derivations[signer])
-  return createPrivateKey({ key: given, format: 'der', type: 'pkcs8' })
+  const der = Buffer.from(secret, 'base64')
+  if (!der.subarray(0, -keyBytes).equals(privateKeyPrefix)) return derivePrivateKey(secret, derivations[signer])
+  return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
 }
 
 /** All replicas derive the same key. */

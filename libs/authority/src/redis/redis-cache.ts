@@ -43,7 +43,7 @@ export type RedisCacheOptions = {
 export async function openRedisCache(redis: StateRedis, options: RedisCacheOptions): Promise<AccountStateCache> {
   const { random, log, prefix = '', timer = systemTimer, parsedEntries = maxParsedEntries, slotTag } = options
   const processKey = () => `${prefix}gh:process${slotTag ? `:{${slotTag()}}` : ''}`
-  const { known, current, run } = followProcess(redis, { processKey, log, timer })
+  const { firstRead, current, run } = followProcess(redis, { processKey, log, timer })
   const keysOf = createKeys({ prefix, runId: () => current()?.runId, inCluster: slotTag !== undefined })
   const stateOf = createEntryParser(parsedEntries)
 
@@ -56,7 +56,9 @@ export async function openRedisCache(redis: StateRedis, options: RedisCacheOptio
     const entries = await run(() => redis.mget(userIds.map((userId) => keysOf(userId).entry)))
     return entries.map((entry, index) => stateOf(userIds[index] ?? '', entry))
   })
-  await withTimeout(known, redisStartMs, () => new RedisTimeout('no connection in time'), timer).catch(() => undefined)
+  await withTimeout(firstRead, redisStartMs, () => new RedisTimeout('no connection in time'), timer).catch(
+    () => undefined,
+  )
   return {
     find: slotTag ? readOne : readMany,
     lease: (userId) =>
@@ -64,12 +66,12 @@ export async function openRedisCache(redis: StateRedis, options: RedisCacheOptio
         const { lease, mark } = keysOf(userId)
         return redis.takeLease(lease, `${random.uuid()}${mark}`, cacheTimes.leaseMs)
       }),
-    fill: async (state, held) => {
+    fill: async (state, heldLease) => {
       await run(async () => {
         const { entry, lease, mark } = keysOf(state.userId)
         // The process that gave it may be another.
-        if (!held.endsWith(mark)) return
-        await redis.fillState(entry, lease, held, formatEntry(state, mark), cacheTimes.entryMs)
+        if (!heldLease.endsWith(mark)) return
+        await redis.fillState(entry, lease, heldLease, formatEntry(state, mark), cacheTimes.entryMs)
       })
     },
     put: async (state) => {
@@ -111,10 +113,10 @@ function createKeys(options: { prefix: string; runId: () => string | undefined; 
 type Current = { runId: string; settledAt: number }
 type Following = Required<Pick<RedisCacheOptions, 'log' | 'timer'>> & { processKey: () => string }
 
-/** The process that is asked, as long as it is no replica. Undefined while it is not known. */
+/** Follows which primary we are connected to. `current` gives undefined while that is unknown. */
 function followProcess(redis: StateRedis, { processKey, log, timer }: Following) {
   const limited = limitCommands(redis, redisCommandMs, timer)
-  const known = Promise.withResolvers<void>()
+  const firstRead = Promise.withResolvers<void>()
   let current: Current | undefined
   let isReported = false
   async function read(): Promise<void> {
@@ -127,7 +129,7 @@ function followProcess(redis: StateRedis, { processKey, log, timer }: Following)
       current = { runId, settledAt: timer.now() + cacheTimes.staleMs - usedForMs }
       if (isReported) log.warn({}, 'Redis connection restored')
       isReported = false
-      known.resolve()
+      firstRead.resolve()
     } catch (err) {
       report(err)
       leave()
@@ -146,7 +148,7 @@ function followProcess(redis: StateRedis, { processKey, log, timer }: Following)
   redis.on('close', () => (current = undefined))
   redis.on('ready', () => void read())
   return {
-    known: known.promise,
+    firstRead: firstRead.promise,
     current: () => current,
     /** A process that hangs, or has become a replica, is left. */
     run: async <T>(command: () => Promise<T>): Promise<T> => {
@@ -170,13 +172,13 @@ function withMark(mark: string, entry: string | null): string | null {
 
 /** Most reads give the same text again. The states are frozen. */
 function createEntryParser(max: number): (userId: string, entry: string | null) => AccountState | undefined {
-  const known = new LRUCache<string, { entry: string; state: AccountState }>(entryLimit(max))
+  const statesByUser = new LRUCache<string, { entry: string; state: AccountState }>(entryLimit(max))
   return (userId, entry) => {
     if (entry === null) return undefined
-    const last = known.get(userId)
+    const last = statesByUser.get(userId)
     if (last?.entry === entry) return last.state
     const state = parseEntry(entry)
-    if (state) known.set(userId, { entry, state: Object.freeze(state) })
+    if (state) statesByUser.set(userId, { entry, state: Object.freeze(state) })
     return state
   }
 }
