@@ -78,9 +78,9 @@ export function toUpstreamHeaders(
 ): HeaderList {
   const headers = [callerHeader, callerToken, requestIdHeader, requestId]
   if (span) headers.push('traceparent', span.traceparent)
-  const named = namedInConnection(received.connection)
+  const hopByHop = namedInConnection(received.connection)
   for (const name in received) {
-    if (!droppedFromRequests.has(name) && !isReserved(name) && !named?.has(name)) copy(received, name, headers)
+    if (!droppedFromRequests.has(name) && !isReserved(name) && !hopByHop?.has(name)) copy(received, name, headers)
   }
   return headers
 }
@@ -99,9 +99,9 @@ export function isReserved(name: string): boolean {
 
 export function toClientHeaders(received: IncomingHttpHeaders, dropped?: ReadonlySet<string>): HeaderList {
   const headers: HeaderList = []
-  const named = namedInConnection(received.connection)
+  const hopByHop = namedInConnection(received.connection)
   const isKept = (name: string): boolean =>
-    name in received && !droppedFromResponses.has(name) && !dropped?.has(name) && !named?.has(name)
+    name in received && !droppedFromResponses.has(name) && !dropped?.has(name) && !hopByHop?.has(name)
   for (const name in received) if (isKept(name)) copy(received, name, headers)
   if (!isKept('cache-control')) headers.push('Cache-Control', 'no-store')
   if (!isKept('content-security-policy')) headers.push('Content-Security-Policy', apiContentPolicy)

@@ -6,7 +6,7 @@ import type { GatewayMetrics } from '../metrics.ts'
 import { apiContentPolicy, refusalHeaders, type HeaderList, type ResponseHeaders } from './headers.ts'
 
 /** service-kit writes to the same channel. */
-const answered = channel('gatehouse:refusal')
+const refusalChannel = channel('gatehouse:refusal')
 
 type ContextDeps = Pick<Context, 'log' | 'tracing'> & {
   responseHeaders: ResponseHeaders
@@ -93,7 +93,7 @@ export class RequestContext {
     }
     if (fault) this.#deps.log.error({ requestId, err: error, route }, 'request failed')
     if (response.headersSent) return void response.destroy()
-    answered.publish({ route, code: refusal.code })
+    refusalChannel.publish({ route, code: refusal.code })
     const text = JSON.stringify(refusal.body)
     const headers = ['Content-Type', 'application/json; charset=utf-8']
     headers.push('Content-Length', String(Buffer.byteLength(text)), 'Cache-Control', 'no-store')

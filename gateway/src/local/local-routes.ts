@@ -89,17 +89,17 @@ type Document = { type: string; contentPolicy: string; text: string }
 
 /** The document is made at the first request. */
 function serveDocument(create: () => Document): Serve {
-  let made: (Document & { etag: string }) | undefined
+  let cached: (Document & { etag: string }) | undefined
   return (ctx) => {
-    if (!made) {
+    if (!cached) {
       const document = create()
-      made = { ...document, etag: etagOf(document.text) }
+      cached = { ...document, etag: etagOf(document.text) }
     }
     ctx.set('Cache-Control', 'no-cache')
-    ctx.set('Content-Security-Policy', made.contentPolicy)
-    ctx.type = made.type
-    ctx.body = made.text
-    setEtag(ctx, made.etag)
+    ctx.set('Content-Security-Policy', cached.contentPolicy)
+    ctx.type = cached.type
+    ctx.body = cached.text
+    setEtag(ctx, cached.etag)
   }
 }
 
@@ -114,6 +114,6 @@ export function etagOf(content: string | Buffer): string {
 /** `ctx.fresh` ignores If-None-Match beside `Cache-Control: no-cache`, which fetch() adds. */
 export function setEtag(ctx: LocalContext, etag: string): void {
   ctx.set('ETag', etag)
-  const known = ctx.get('If-None-Match').split(',')
-  if (known.some((one) => one.trim().replace(/^W\//, '') === etag)) ctx.status = 304
+  const etags = ctx.get('If-None-Match').split(',')
+  if (etags.some((one) => one.trim().replace(/^W\//, '') === etag)) ctx.status = 304
 }

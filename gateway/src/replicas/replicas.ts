@@ -103,8 +103,8 @@ export function openReplicas(options: ReplicaOptions) {
 
   function setOrigins(wanted: readonly string[]): void {
     const before = replicas
-    const known = new Map([...listDeparted(), ...before].map((replica) => [replica.origin, replica]))
-    replicas = wanted.map((origin) => known.get(origin) ?? openReplica(origin))
+    const replicaAt = new Map([...listDeparted(), ...before].map((replica) => [replica.origin, replica]))
+    replicas = wanted.map((origin) => replicaAt.get(origin) ?? openReplica(origin))
     for (const replica of replicas) departed.delete(replica)
     for (const replica of before) {
       if (replicas.includes(replica)) continue
@@ -118,7 +118,7 @@ export function openReplicas(options: ReplicaOptions) {
       return replicas.length
     },
     queues,
-    /** Has the replicas that the URLs lead to, now and later. Resolves when the addresses are known, or late. */
+    /** Keeps the replicas in step with DNS. Resolves after the first lookup, or after its time limit. */
     follow: async (urls: readonly string[]): Promise<void> => {
       const stopped = discovery?.[Symbol.asyncDispose]()
       discovery = discoverOrigins(urls, options, setOrigins)
@@ -197,18 +197,18 @@ type QueueOptions = { capacity: () => number; waitMs: number; maxWaiting: number
 
 /** One client network holds at most half of the connections. Waiting networks take turns. */
 export function createConnectionQueue({ capacity, waitMs, maxWaiting, maxWaitingPerNetwork }: QueueOptions) {
-  const held = createQuota(() => Math.ceil(capacity() / 2), capacity)
+  const connections = createQuota(() => Math.ceil(capacity() / 2), capacity)
   const queue = createFairQueue<(granted: boolean) => void>({ capacity: maxWaiting, perSource: maxWaitingPerNetwork })
 
   function grant(): void {
-    while (queue.size() > 0 && held.total() < capacity()) {
-      const settle = queue.take(held.take)
+    while (queue.size() > 0 && connections.total() < capacity()) {
+      const settle = queue.take(connections.take)
       if (!settle) return
       settle(true)
     }
   }
   return {
-    tryTake: (network: string): boolean => held.take(network),
+    tryTake: (network: string): boolean => connections.take(network),
     /** To be called when the capacity has grown. */
     grant,
     waiting: queue.size,
@@ -228,7 +228,7 @@ export function createConnectionQueue({ capacity, waitMs, maxWaiting, maxWaiting
       return { granted, cancel }
     },
     release: (network: string): void => {
-      held.release(network)
+      connections.release(network)
       grant()
     },
   }

@@ -45,23 +45,23 @@ export async function openUpstreams(options: Options) {
   }
 
   async function follow({ name, origins }: Pick<Upstream, 'name' | 'origins'>): Promise<void> {
-    const known = open.get(name) ?? openOne(options, name)
-    open.set(name, known)
-    if (isDeepStrictEqual(known.origins, origins)) return
-    known.origins = origins
-    await known.replicas.follow(origins)
+    const entry = open.get(name) ?? openOne(options, name)
+    open.set(name, entry)
+    if (isDeepStrictEqual(entry.origins, origins)) return
+    entry.origins = origins
+    await entry.replicas.follow(origins)
   }
 
   function targetOf({ name }: Upstream, route: UpstreamRoute, method: string): RouteTarget {
-    const known = open.get(name)
-    if (!known) throw new Error(`the upstream ${name} is not open`)
+    const entry = open.get(name)
+    if (!entry) throw new Error(`the upstream ${name} is not open`)
     const isRead = method === 'GET' || method === 'HEAD'
     const { prefix, access, limit } = route
     const { readMs, writeMs } = options.timeouts
     return {
       route: `${isRead ? 'GET' : method} ${prefix}`,
       service: name,
-      replicas: known.replicas,
+      replicas: entry.replicas,
       lane: 'json',
       access: access === 'user' ? 'bearer' : access,
       right: undefined,
@@ -74,12 +74,12 @@ export async function openUpstreams(options: Options) {
         windowSeconds: limit.seconds,
         ...(access !== 'anyone' && { by: 'account' as const }),
       },
-      signer: known.signer,
+      signer: entry.signer,
       isRead,
-      body: { maxBytes: route.bodyBytes, isStreamed: false, budget: known.bodyBudget },
+      body: { maxBytes: route.bodyBytes, isStreamed: false, budget: entry.bodyBudget },
       isUpload: false,
       anyQuery: false,
-      responseBudget: known.responseBudget,
+      responseBudget: entry.responseBudget,
       timeoutMs: route.timeoutMs ?? (isRead ? readMs : writeMs),
       droppedFromResponses,
     }
@@ -139,8 +139,8 @@ export function createUpstreamRoutes(upstreams: readonly Upstream[], targetOf: T
 
 function findLongest<T>(routes: ReadonlyMap<string, T>, segments: readonly string[]): T | undefined {
   for (let length = segments.length; length > 2; length -= 1) {
-    const found = routes.get(segments.slice(0, length).join('/'))
-    if (found) return found
+    const route = routes.get(segments.slice(0, length).join('/'))
+    if (route) return route
   }
   return undefined
 }

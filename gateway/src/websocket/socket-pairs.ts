@@ -111,9 +111,9 @@ export class FrameBoundary {
         this.#bytesToCome = payloadLength(rest)
         rest = rest.subarray(header)
       }
-      const taken = Math.min(this.#bytesToCome, rest.length)
-      this.#bytesToCome -= taken
-      rest = rest.subarray(taken)
+      const skipped = Math.min(this.#bytesToCome, rest.length)
+      this.#bytesToCome -= skipped
+      rest = rest.subarray(skipped)
     }
   }
 }

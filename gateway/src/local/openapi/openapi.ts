@@ -139,8 +139,8 @@ function tagOf({ path }: Endpoint): keyof typeof tags {
 }
 
 function parametersOf(place: 'path' | 'query', { params, query, path }: Endpoint) {
-  const given = place === 'path' ? params : query
-  const { properties = {}, required = [], $defs } = given ? toSchema(given, 'input') : {}
+  const schema = place === 'path' ? params : query
+  const { properties = {}, required = [], $defs } = schema ? toSchema(schema, 'input') : {}
   const names = place === 'path' ? [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name) : Object.keys(properties)
   return names.map((name) => ({
     name,
