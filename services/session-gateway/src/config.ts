@@ -10,13 +10,13 @@ export type SessionGatewayConfig = ServiceConfig & {
 
 /** Throws ConfigurationError with every fault. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>) {
-  return readSettings('session-gateway', environment, (given, part) => {
+  return readSettings('session-gateway', environment, (settings, part) => {
     const config: SessionGatewayConfig = {
       ...part(serviceConfig),
-      ...upstreamsConfig(given),
-      port: given.SESSION_GATEWAY_PORT,
+      ...upstreamsConfig(settings),
+      port: settings.SESSION_GATEWAY_PORT,
     }
-    const postgres = { url: given.DATABASE_URL, needsWrites: true }
+    const postgres = { url: settings.DATABASE_URL, needsWrites: true }
     return { config, resources: { ...part(commonResources), postgres } }
   })
 }

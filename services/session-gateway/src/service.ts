@@ -137,10 +137,10 @@ function createAccountReads({ orm }: SessionGatewayResources, { accountReadMs }:
 
 type PresenceOpening = Parameters<typeof startUpstreams>[0] & { onReRegistered(): void }
 
-async function openPresence(opening: AsyncDisposableStack, given: PresenceOpening) {
-  const node = await registerNode(given)
+async function openPresence(opening: AsyncDisposableStack, presenceDeps: PresenceOpening) {
+  const node = await registerNode(presenceDeps)
   const remotePresences = createRemotePresences()
-  const common = { ...given, node, remotePresences, presenceStore: createPresenceStore(given) }
+  const common = { ...presenceDeps, node, remotePresences, presenceStore: createPresenceStore(presenceDeps) }
   const upstreamAudience = opening.use(
     createUpstreamAudience<VisibleChange>(common, (changes, audience) => sendChanges(common, changes, audience)),
   )

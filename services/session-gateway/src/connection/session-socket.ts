@@ -15,7 +15,7 @@ import { WebSocket } from 'ws'
  * | `closing`         | close-sockets.ts, at any time  | nothing: frames are counted and ignored                 |
  *
  * Who writes the fields. The upgrade: `connection`, `client`, `quotaKey`, `connectedAt`. session-registry.ts: `session`,
- * `siblings`. The handshake and presence-watch.ts: `watched`. socket-timeouts.ts: `second`, `frames`, `awaitsPong`.
+ * `siblings`. The handshake and presence-watch.ts: `watched`. socket-timeouts.ts: `frames`, `framesCountedAtSecond`, `awaitsPong`.
  * send-text.ts: `unsentReadyBytes`, `backlog`, `backlogBytes`. `releaseSocket` clears what a closed socket must not keep.
  *
  * What must never happen:
@@ -37,23 +37,23 @@ export class SessionSocket extends WebSocket {
   events: SocketEvents | undefined = undefined
   /** `authenticating`: the account is not yet read. `closing`: frames are ignored. */
   phase: 'unauthenticated' | 'authenticating' | 'ready' | 'closing' = 'unauthenticated'
-  /** Of the layer of sessions, from a verified token on. */
+  /** Belongs to session-registry.ts. Undefined before the token is verified. */
   session: unknown = undefined
   /** All sockets of the account, this one included. */
   siblings: ReadonlySet<SessionSocket> | undefined = undefined
   connectedAt = 0
-  /** `client` is what its `auth` said. */
+  /** `client` comes from its `auth` message. */
   client: ClientDescription & { client?: ClientKind } = unknownClient
-  /** The only users of its spaces of whom it hears. Undefined: it hears of all. */
+  /** Of its spaces, it gets only the changes of these users. Undefined: of all users. */
   watched: ReadonlySet<string> | undefined = undefined
   /** Empty once the socket is `ready` or closed. */
   quotaKey = ''
   awaitsPong = false
-  /** When `frames` was last reduced. */
-  second = 0
+  /** The second in which `frames` was last reduced. */
+  framesCountedAtSecond = 0
   frames = 0
   connection: Duplex | undefined = undefined
-  /** The client does not cause its size. */
+  /** Bytes of `ready` that are not sent yet. They do not count against a slow reader. */
   unsentReadyBytes = 0
   backlog: Buffer[] | undefined = undefined
   backlogBytes = 0
@@ -113,9 +113,14 @@ export function encodeFrame(message: object): Buffer {
   return Buffer.concat([textFrameHeader(payload.length), payload])
 }
 
-/** `given` may replace the text. Contract: 6, messages. */
-export function encodeError(code: SocketErrorCode, given: Partial<SocketErrorMessage> = {}): Buffer {
-  return encodeMessage({ type: 'error', message: socketErrors[code], code, ...given } satisfies SocketErrorMessage)
+/** `replacement` may have another text. Contract: 6, messages. */
+export function encodeError(code: SocketErrorCode, replacement: Partial<SocketErrorMessage> = {}): Buffer {
+  return encodeMessage({
+    type: 'error',
+    message: socketErrors[code],
+    code,
+    ...replacement,
+  } satisfies SocketErrorMessage)
 }
 
 export const watchRefusals = {

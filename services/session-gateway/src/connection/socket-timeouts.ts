@@ -89,7 +89,7 @@ function pause({ timeouts }: PauseDeps, socket: SessionSocket): void {
 
 function workOff(clock: OperationContext['clock'], socket: SessionSocket): void {
   const second = Math.floor(clock.now() / 1000)
-  const passed = Math.max(0, second - socket.second)
-  socket.second = second
+  const passed = Math.max(0, second - socket.framesCountedAtSecond)
+  socket.framesCountedAtSecond = second
   socket.frames = Math.max(0, socket.frames - passed * policy.framesPerSecond)
 }

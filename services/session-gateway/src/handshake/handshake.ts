@@ -101,11 +101,11 @@ async function admit(deps: HandshakeDeps, socket: AuthenticatedSocket): Promise<
   deps.sessions.nameSession(socket, deps.random.uuid())
   // Messages of upstreams are kept until after `ready`.
   const { withReadyParts, withAudience } = deps.upstreams
-  const [parts, seen] = await Promise.all([
+  const [parts, seenThroughUpstreams] = await Promise.all([
     withReadyParts.length > 0 ? deps.readyParts.collect(socket) : undefined,
     withAudience.length > 0 && !socket.watched ? deps.upstreamPresences.visibleTo(user.id) : undefined,
   ])
-  if (parts || seen) {
+  if (parts || seenThroughUpstreams) {
     if (!isAuthenticating(socket)) return
     const caller = await findCurrentCaller(deps, socket)
     if (!isAuthenticating(socket)) return
@@ -115,7 +115,10 @@ async function admit(deps: HandshakeDeps, socket: AuthenticatedSocket): Promise<
   socket.phase = 'ready'
   socket.frames = 0
   deps.presence.markOnline(user)
-  sendReady(socket, readyMessage(connected, peering, { sessionId: session.id, now: deps.clock.now(), parts, seen }))
+  sendReady(
+    socket,
+    readyMessage(connected, peering, { sessionId: session.id, now: deps.clock.now(), parts, seenThroughUpstreams }),
+  )
   releaseBacklog(deps, socket)
   if (parts) deps.readyParts.sendLate(socket, parts)
   socket.resume()
@@ -134,14 +137,19 @@ export const refusals: Record<Exclude<TokenStatus, 'live'>, HandshakeRefusal> = 
 const isAuthenticating = (socket: SessionSocket) =>
   socket.phase === 'authenticating' && socket.readyState === socket.OPEN
 
-/** `seen`: through further services. */
-type Told = { sessionId: string; now: number; parts: CollectedParts | undefined; seen: ReadonlySet<string> | undefined }
+/** `seenThroughUpstreams`: online users whom only an upstream shows to this one. */
+type ReadyContext = {
+  sessionId: string
+  now: number
+  parts: CollectedParts | undefined
+  seenThroughUpstreams: ReadonlySet<string> | undefined
+}
 
 /** `presences` is shared and never copied: it is most of a large message. Contract: 6, ready. */
 function readyMessage(
   { snapshot, visible }: ConnectedUser,
   { pendingApprovalCount, ...peerOrigins }: PeeringSummary,
-  { sessionId, now, parts, seen }: Told,
+  { sessionId, now, parts, seenThroughUpstreams }: ReadyContext,
 ): Buffer[] {
   const { user, instanceName, instanceId } = snapshot
   const message: Omit<ReadyMessage, 'presences'> = {
@@ -157,7 +165,7 @@ function readyMessage(
     ...(parts && parts.incomplete.length > 0 && { incomplete: [...parts.incomplete] }),
   }
   const { shared, others } = visible
-  const more = encodePresences([...(seen ?? [])].filter((id) => !visible.has(id)))
+  const more = encodePresences([...(seenThroughUpstreams ?? [])].filter((id) => !visible.has(id)))
   const rest = [others, more].filter(({ length }) => length > 0).join(',')
   const separator = shared.length > 0 && rest.length > 0 ? ',' : ''
   const head = Buffer.from(`${JSON.stringify(message).slice(0, -1)},"presences":{`)
@@ -180,8 +188,8 @@ export function createTokenReader(
     /** Undefined: invalid or expired. Rejects with `BusUnavailable` where identity does not answer. */
     async read(token: string): Promise<TokenClaims | undefined> {
       if (token.length > maxBearerTokenLength) return undefined
-      const known = remembered.get(token)
-      if (known) return known.exp > Math.floor(clock.now() / 1000) ? known : undefined
+      const cached = remembered.get(token)
+      if (cached) return cached.exp > Math.floor(clock.now() / 1000) ? cached : undefined
       const claims = await ask(token)
       if (claims) remembered.set(token, claims)
       return claims ?? undefined

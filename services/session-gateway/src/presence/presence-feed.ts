@@ -126,7 +126,7 @@ export async function openPresenceFeed(deps: FeedDeps) {
     if (deleted.has(userId)) return []
     const isReport = recordedBy === null && of.get(userId) === 'reported'
     // A socket here counts more than a report.
-    if (status === 'online') return isReport ? [] : [{ ...change, isToldByReady: recordedBy === node.id }]
+    if (status === 'online') return isReport ? [] : [{ ...change, isIncludedInReady: recordedBy === node.id }]
     // The report tells it, a newer one with the next read.
     if (asked.get(userId) === 'reported' || (!isReport && of.get(userId) === 'reported')) return []
     if (!remotePresences.isOnline(userId)) return [change]

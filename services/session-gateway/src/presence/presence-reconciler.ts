@@ -85,7 +85,7 @@ export function createPresenceReconciler(deps: ReconcilerDeps) {
 
   const isForgettable = (user: LocalUser) => user.sockets.size === 0 && isIdle(tracker.stateOf(user))
 
-  /** A user with nothing to write is forgotten in its turn. */
+  /** Users with nothing to write are queued too, so that the next batch removes them. */
   function enqueue(user: LocalUser): void {
     if (!needsWrite(tracker.stateOf(user)) && !waiters.has(user.id) && !isForgettable(user)) return
     pending.add(user)
@@ -186,16 +186,16 @@ export function createPresenceReconciler(deps: ReconcilerDeps) {
     const isCurrent = result.nodeId === node.id
     for (const user of result.online) tracker.apply(user, isCurrent ? 'onlineRecorded' : 'commitUnconfirmed')
     for (const user of result.offline) tracker.apply(user, isCurrent ? 'offlineRecorded' : 'commitUnconfirmed')
-    const answered = new Map(handshakes)
+    const toAnswer = new Map(handshakes)
     for (const user of result.lockedElsewhere) {
       const [waiter, later] = [handshakes.get(user), waiters.get(user.id)]
       if (waiter && later) void later.promise.then(waiter.resolve, waiter.reject)
       else if (waiter) waiters.set(user.id, waiter)
-      answered.delete(user)
+      toAnswer.delete(user)
     }
     feed.recorded(result.changes)
-    if (answered.size === 0) return
-    const answer = answerHandshakes(result, answered).finally(() => answering.delete(answer))
+    if (toAnswer.size === 0) return
+    const answer = answerHandshakes(result, toAnswer).finally(() => answering.delete(answer))
     answering.add(answer)
   }
 
@@ -203,7 +203,9 @@ export function createPresenceReconciler(deps: ReconcilerDeps) {
     try {
       // Visibility is mutual.
       const present = { everywhereAnd: remotePresences.onlineIds() }
-      const { all = [], linked = [] } = Object.groupBy(handshakes.keys(), (user) => (hearsAll(user) ? 'all' : 'linked'))
+      const { all = [], linked = [] } = Object.groupBy(handshakes.keys(), (user) =>
+        needsFullPresenceList(user) ? 'all' : 'linked',
+      )
       const audience = await store.readAudience({ userIds: idsOf(all), linkedOnly: idsOf(linked) }, present)
       const visibleTo = createVisibleUsers(audience)
       for (const [user, waiter] of handshakes) {
@@ -246,8 +248,8 @@ function isAccepted({ sockets }: LocalUser, snapshot: UserSnapshot | undefined):
   return false
 }
 
-/** A handshake under way asks for all whom the user sees. */
-function hearsAll({ sockets }: LocalUser): boolean {
+/** True while a handshake without `watched` is running. */
+function needsFullPresenceList({ sockets }: LocalUser): boolean {
   for (const { phase, watched } of sockets) if (phase === 'authenticating' && !watched) return true
   return false
 }

@@ -25,9 +25,9 @@ import type { Audience } from './audience.ts'
  * docs/decisions/presence.md; the messages: docs/reference/sockets.md.
  */
 
-/** `isToldByReady`: the sockets of the user here were in their handshake. */
+/** `isIncludedInReady`: recorded by this node, so `ready` contains it already. */
 export type VisibleChange = Pick<PresenceMessage, 'userId' | 'status'> &
-  Partial<PresenceMessage> & { isToldByReady?: boolean }
+  Partial<PresenceMessage> & { isIncludedInReady?: boolean }
 
 export type SendDeps = Pick<OperationContext, 'sessionMetrics'> & { sessions: SessionRegistry }
 
@@ -42,9 +42,9 @@ export function sendChanges(deps: SendDeps, changes: readonly VisibleChange[], a
     const frames = presenceFrames(ordered)
     const lastOf = new Map(ordered.map((change) => [change.userId, change]))
     for (const recipient of recipients) {
-      const told = { frames, own: lastOf.get(recipient), linked: linkedTo.get(recipient) ?? [] }
+      const forRecipient = { frames, own: lastOf.get(recipient), linked: linkedTo.get(recipient) ?? [] }
       for (const socket of deps.sessions.find(recipient)?.sockets ?? []) {
-        for (const part of partsFor(socket, told)) sendOrKeep(deps, socket, part)
+        for (const part of partsFor(socket, forRecipient)) sendOrKeep(deps, socket, part)
       }
     }
   }
@@ -57,14 +57,18 @@ function invert(linkedTo: Audience['linkedTo']): Map<string, string[]> {
   return inverted
 }
 
-type Told = { frames: ReturnType<typeof presenceFrames>; own: VisibleChange | undefined; linked: readonly string[] }
+type RecipientChanges = {
+  frames: ReturnType<typeof presenceFrames>
+  own: VisibleChange | undefined
+  linked: readonly string[]
+}
 
-/** An own change is left out that `ready` tells, or that an open socket contradicts. */
-function partsFor({ phase, watched }: AuthenticatedSocket, { frames, own, linked }: Told): Buffer[] {
-  const knowsOwn = phase !== 'ready' || own?.isToldByReady === true || own?.status === 'offline'
-  const known = knowsOwn ? own?.userId : undefined
-  if (!watched) return frames.without(known)
-  return frames.only([...linked, ...(own ? [own.userId] : [])], watched, known)
+/** Skips the user's own change if `ready` contains it already, or if it says that the user is offline. */
+function partsFor({ phase, watched }: AuthenticatedSocket, { frames, own, linked }: RecipientChanges): Buffer[] {
+  const knowsOwn = phase !== 'ready' || own?.isIncludedInReady === true || own?.status === 'offline'
+  const skippedId = knowsOwn ? own?.userId : undefined
+  if (!watched) return frames.without(skippedId)
+  return frames.only([...linked, ...(own ? [own.userId] : [])], watched, skippedId)
 }
 
 type Group = { indexes: ReadonlySet<number>; recipients: string[] }

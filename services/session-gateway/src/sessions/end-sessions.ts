@@ -72,7 +72,7 @@ export function closeOldestSockets(deps: RefusalDeps, user: LocalUser): void {
   deps.sessionMetrics.forcedDisconnects.inc({ reason: 'too_many_connections' }, excess.length)
 }
 
-/** Does what a lost event should have done. Contract: 6, revoked tokens. */
+/** Ends what a lost event should have ended. Contract: 6, revoked tokens. */
 export async function sweepSessions(deps: AllDeps & Pick<OperationContext, 'orm'>): Promise<void> {
   const users = [...deps.sessions.users()].filter((user) => user.sockets.size > 0)
   for (let first = 0; first < users.length; first += policy.sweepBatch) {

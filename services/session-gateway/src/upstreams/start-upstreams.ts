@@ -86,8 +86,8 @@ function openConnections(deps: ConnectionDeps, plain: PlainSubjects) {
     pendingIn.clear()
     const onPending = (stream: string, pending: ReadonlyMap<string, number>) => void pendingIn.set(stream, pending)
     const { upstreamAckWaitMs: ackWaitMs, upstreamRenewMs: renewMs } = timings
-    const kept = await plain.keepConsumers({ prefix: 'upstream_', wanted, ackWaitMs, renewMs, onPending })
-    consumers = { for: definitions, kept }
+    const keeper = await plain.keepConsumers({ prefix: 'upstream_', wanted, ackWaitMs, renewMs, onPending })
+    consumers = { for: definitions, kept: keeper }
   }
 
   return {
@@ -114,6 +114,10 @@ function openConnections(deps: ConnectionDeps, plain: PlainSubjects) {
 
 /** A server before 2.10 filters by one subject only. docs/decisions/upstreams.md. */
 function consumersOf({ name: upstream, subjects, definition }: LiveUpstream) {
-  const named = upstreamEvents.filter(({ name }) => definition.events.includes(name))
-  return named.map((event: EventDefinition) => ({ name: `${subjects.consumer}_${event.name}`, upstream, event }))
+  const subscribedEvents = upstreamEvents.filter(({ name }) => definition.events.includes(name))
+  return subscribedEvents.map((event: EventDefinition) => ({
+    name: `${subjects.consumer}_${event.name}`,
+    upstream,
+    event,
+  }))
 }
