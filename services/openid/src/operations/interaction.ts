@@ -13,33 +13,33 @@ import { findApplication } from '../provider/client.ts'
 import { withPublicAddress } from '../routes/protocol.ts'
 
 type Http = Pick<Context, 'req' | 'res'>
-type Asked = { uid: string; caller: ActingCaller }
+type InteractionInput = { uid: string; caller: ActingCaller }
 
 /** Throws interaction_unknown: it is over, or its cookie is in another browser. */
 async function findInteraction(deps: Deps, http: Http, uid: string) {
   const provider = await deps.providers.current()
   const { host, protocol } = new URL(deps.config.publicAddress.origin)
   withPublicAddress(http, host, protocol)
-  const found = await provider.interactionDetails(http.req, http.res).catch((error: unknown) => {
+  const interaction = await provider.interactionDetails(http.req, http.res).catch((error: unknown) => {
     if (error instanceof Error && error.name === 'SessionNotFound') throw refuse.interaction_unknown()
     throw error
   })
-  if (found.uid !== uid) throw refuse.interaction_unknown()
-  const application = await findApplication(deps.orm.em.fork(), String(found.params['client_id']))
+  if (interaction.uid !== uid) throw refuse.interaction_unknown()
+  const application = await findApplication(deps.orm.em.fork(), String(interaction.params['client_id']))
   if (!application) throw refuse.interaction_unknown()
-  return { provider, interaction: found, application }
+  return { provider, interaction, application }
 }
 
 const scopesOf = ({ params }: ProviderInteraction) => knownScopes(String(params['scope'] ?? ''))
 
 /** Others that are asked for are ignored. OpenID Connect Core, 3.1.2.1. */
-export function knownScopes(asked: string): string[] {
-  const words = new Set(asked.split(' '))
+export function knownScopes(scope: string): string[] {
+  const words = new Set(scope.split(' '))
   return applicationScopes.filter((scope) => words.has(scope))
 }
 
 /** Contract: 3, Applications. */
-export async function readInteraction(deps: Deps, http: Http, { uid, caller }: Asked) {
+export async function readInteraction(deps: Deps, http: Http, { uid, caller }: InteractionInput) {
   const { interaction, application } = await findInteraction(deps, http, uid)
   const { params } = interaction
   const { isDue } = await judgeLogin(deps, deps.orm.em.fork(), { interaction, application, caller })
@@ -82,8 +82,12 @@ async function isConsentNeeded(deps: Deps, { interaction, application, caller }:
 }
 
 /** Gives where the browser goes next. Throws interaction_unknown, fresh_login_required and as assertCallerCurrent. */
-export async function decideInteraction(deps: Deps, http: Http, asked: Asked & { decision: 'allow' | 'deny' }) {
-  const { uid, caller, decision } = asked
+export async function decideInteraction(
+  deps: Deps,
+  http: Http,
+  input: InteractionInput & { decision: 'allow' | 'deny' },
+) {
+  const { uid, caller, decision } = input
   const { provider, interaction, application } = await findInteraction(deps, http, uid)
   const options = { mergeWithLastSubmission: false }
   if (decision === 'deny') {

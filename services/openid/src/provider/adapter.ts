@@ -38,8 +38,8 @@ export async function keepContext(ctx: ProviderContext, next: () => Promise<unkn
 const undecided = new Set(['DeviceCode', 'PushedAuthorizationRequest'])
 
 /** With a token its person and its application have been read: the request finds them next. */
-const remember = (key: string, found: object | undefined) => {
-  if (found) requests.getStore()?.found.set(key, found)
+const remember = (key: string, value: object | undefined) => {
+  if (value) requests.getStore()?.found.set(key, value)
 }
 export const recallAccount = (id: string) => requests.getStore()?.found.get(`account ${id}`) as Account | undefined
 
@@ -50,7 +50,7 @@ type Account = {
   isDeleted: boolean
   profileUpdatedAt: number
 }
-type Found = {
+type StoredRow = {
   payload: Payload
   consumed: number | null
   grantId: string | null
@@ -62,7 +62,7 @@ type Found = {
   application: Application | undefined
 } & Account
 /** Requests of one moment share a row, and the library changes payloads that it gets. */
-type Row = Omit<Found, 'payload' | 'grant'> & { idHash: string; payload: string; grant: string | null }
+type Row = Omit<StoredRow, 'payload' | 'grant'> & { idHash: string; payload: string; grant: string | null }
 
 /** Of one model, by hashes of ids. */
 const findSql = (
@@ -84,14 +84,14 @@ function createRead(model: string) {
     ...{ name: `openid_${model}`, key: 'idHash' },
     compile: (em) => {
       const { sql, read: readColumns } = columnsOf(em, Application, applicationColumns)
-      const readOne = (given: object): Row => {
-        const row = readColumns(given as Row)
+      const readOne = (columns: object): Row => {
+        const row = readColumns(columns as Row)
         return { ...row, application: (row.id as string | null) === null ? undefined : row }
       }
       return { text: findSql(model, sql), read: readOne }
     },
   })
-  return async (em: EntityManager, hash: string): Promise<Found | undefined> => {
+  return async (em: EntityManager, hash: string): Promise<StoredRow | undefined> => {
     const row = await readRow(em, hash)
     if (!row) return undefined
     const { payload, grant } = row
@@ -105,10 +105,10 @@ const parse = (json: string) => JSON.parse(json) as Payload
 const grantless = new Set(['DeviceCode', 'Interaction', 'Session', 'PushedAuthorizationRequest', 'ReplayDetection'])
 
 /** The authority of the person decides, as it does for a session token. Design: invariant 1; Contract: 3, Applications. */
-function isLive(model: string, found: Found): boolean {
-  if (found.grantId === null && grantless.has(model)) return true
-  const { grant, tokenIssuedAt, accountId, isDeleted, passwordChangedAt } = found
-  if (!grant || tokenIssuedAt === null || !found.application) return false
+function isLive(model: string, row: StoredRow): boolean {
+  if (row.grantId === null && grantless.has(model)) return true
+  const { grant, tokenIssuedAt, accountId, isDeleted, passwordChangedAt } = row
+  if (!grant || tokenIssuedAt === null || !row.application) return false
   const state = accountId === null ? undefined : { isDeleted, passwordChangedAt }
   return judgeToken({ iat: tokenIssuedAt }, state) === 'live'
 }
@@ -149,31 +149,31 @@ export function createAdapter(deps: AdapterDeps) {
 
   const reads = new Map<string, ReturnType<typeof createRead>>()
   const readOf = (model: string) => {
-    const known = reads.get(model) ?? createRead(model)
-    reads.set(model, known)
-    return known
+    const readModel = reads.get(model) ?? createRead(model)
+    reads.set(model, readModel)
+    return readModel
   }
 
   async function find(model: string, id: string): Promise<Payload | undefined> {
     if ((model === 'AccessToken' || model === 'RefreshToken') && id.length !== lengthOf(model)) return undefined
     const hash = hashSecret(id)
-    const known = model === 'Grant' ? requests.getStore()?.found.get(hash) : undefined
-    if (known) return { ...known, jti: id }
-    const found = await readOf(model)(reader, hash)
-    if (!found || !isLive(model, found)) return undefined
-    if (found.grantId && found.grant) requests.getStore()?.found.set(found.grantId, found.grant)
-    remember(`account ${found.accountId}`, found)
-    remember(`application ${found.application?.id}`, found.application)
-    return { ...found.payload, jti: id, ...(found.consumed !== null && { consumed: Math.floor(found.consumed) }) }
+    const grant = model === 'Grant' ? requests.getStore()?.found.get(hash) : undefined
+    if (grant) return { ...grant, jti: id }
+    const row = await readOf(model)(reader, hash)
+    if (!row || !isLive(model, row)) return undefined
+    if (row.grantId && row.grant) requests.getStore()?.found.set(row.grantId, row.grant)
+    remember(`account ${row.accountId}`, row)
+    remember(`application ${row.application?.id}`, row.application)
+    return { ...row.payload, jti: id, ...(row.consumed !== null && { consumed: Math.floor(row.consumed) }) }
   }
 
-  async function upsert(model: string, id: string, given: Payload, expiresIn: number): Promise<void> {
-    const { jti: _id, userCode, consumed: _consumed, ...payload } = given
+  async function upsert(model: string, id: string, libraryPayload: Payload, expiresIn: number): Promise<void> {
+    const { jti: _id, userCode, consumed: _consumed, ...payload } = libraryPayload
     const now = clock.now()
-    const grantHash = typeof given['grantId'] === 'string' ? hashSecret(given['grantId']) : null
+    const grantHash = typeof libraryPayload['grantId'] === 'string' ? hashSecret(libraryPayload['grantId']) : null
     const userCodeHash = typeof userCode === 'string' ? hashSecret(userCode) : null
     const expiresAt = new Date(now + expiresIn * 1_000)
-    const ofPerson = [given['accountId'] ?? null, given['clientId'] ?? null]
+    const ofPerson = [libraryPayload['accountId'] ?? null, libraryPayload['clientId'] ?? null]
     const text = JSON.stringify(payload, (_key, value: unknown) => {
       if (typeof value === 'string' && !isStorableText(value)) throw deps.unstorable()
       return value
@@ -207,8 +207,8 @@ export function createAdapter(deps: AdapterDeps) {
   return (model: string) => ({
     find: async (id: string) => {
       if (model !== 'Client') return await find(model, id)
-      const known = requests.getStore()?.found.get(`application ${id}`) as Application | undefined
-      const application = known ?? (await readApplication(reader, id))
+      const remembered = requests.getStore()?.found.get(`application ${id}`) as Application | undefined
+      const application = remembered ?? (await readApplication(reader, id))
       return application && clientMetadata(application)
     },
     upsert: (id: string, payload: Payload, expiresIn: number) => upsert(model, id, payload, expiresIn),

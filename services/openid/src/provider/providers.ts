@@ -11,7 +11,7 @@ type ProvidersDeps = Pick<Deps, 'orm' | 'clock' | 'config' | 'keyring' | 'subjec
 /** Loaded at the first request, and made again when the keys change. */
 export function createProviders(deps: ProvidersDeps): Deps['providers'] {
   let library: Promise<Library> | undefined
-  let made: { kids: string; provider: Provider } | undefined
+  let latest: { kids: string; provider: Provider } | undefined
   const help = 'Codes and refresh tokens of applications that were used a second time'
   const reuses = deps.metrics.counter('gatehouse_openid_reuses_total', help, ['kind'])
   const onReuse = (kind: string) => reuses.inc({ kind })
@@ -20,12 +20,12 @@ export function createProviders(deps: ProvidersDeps): Deps['providers'] {
       library ??= import('oidc-provider')
       const keys = await deps.keyring.current()
       const kids = keys.keys.map(({ kid }) => kid).join(' ')
-      if (made?.kids !== kids) {
+      if (latest?.kids !== kids) {
         const loaded = await library
         const configuration = createConfiguration({ ...deps, onReuse }, loaded, keys)
-        made = { kids, provider: createProvider(deps, loaded, configuration) }
+        latest = { kids, provider: createProvider(deps, loaded, configuration) }
       }
-      return made.provider
+      return latest.provider
     },
   }
 }
@@ -35,8 +35,8 @@ function createProvider(deps: ProvidersDeps, { default: Provider }: Library, con
   // The mount says under which address it was called.
   provider.proxy = true
   Object.assign(provider.Client.prototype, {
-    compareClientSecret(this: ProviderClient, given: string) {
-      return compareSecret.call(this, given, deps.clock.now())
+    compareClientSecret(this: ProviderClient, secret: string) {
+      return compareSecret.call(this, secret, deps.clock.now())
     },
   })
   provider.use(keepContext)
@@ -61,8 +61,8 @@ async function keepPagesSafe(ctx: ProviderContext, next: () => Promise<unknown>)
   ctx.set('Content-Security-Policy', "default-src 'none'; script-src; base-uri 'none'; frame-ancestors 'none'")
   await next()
   const set = [ctx.response.get('Set-Cookie') as string | string[]].flat().filter(Boolean)
-  const kept = set.filter((line) => !sessionCookie.test(line))
-  if (kept.length < set.length) ctx.set('Set-Cookie', kept)
+  const cookies = set.filter((line) => !sessionCookie.test(line))
+  if (cookies.length < set.length) ctx.set('Set-Cookie', cookies)
 }
 
 const isNotAllowed = /grant.type\S* is not allowed for this client$/
