@@ -28,7 +28,7 @@ export async function attemptHandshake(deps: Deps, offered: Peer, requestId?: st
   const isHopeless = ['forbidden', 'unresolved', 'final', 'refused'].includes(answer.kind)
   const proof = isHopeless ? null : await proveSecret(deps, { origin, secrets: [secret], requestId })
   const peer = await withPeer(deps, { origin, requestId }, async (em, current) => {
-    if (current && isUnderWay(current, offered)) await settle(deps, em, { current, offered, answer, proof })
+    if (current && isUnderWay(current, offered)) await applyAnswer(deps, em, { current, offered, answer, proof })
     // A request of the peer may have proven the secret.
     const name = answer.kind === 'accepted' && answer.instanceName
     if (name && current?.isActive() && current.secret === offered.secret) current.instanceName = readableText(name)
@@ -42,9 +42,13 @@ function isUnderWay(current: Peer, offered: Peer): boolean {
   return current.isOffered() && current.secret === offered.secret
 }
 
-type Settling = Omit<Attempt, 'peer'> & { current: Peer; offered: Peer }
+type AnsweredAttempt = Omit<Attempt, 'peer'> & { current: Peer; offered: Peer }
 
-async function settle(deps: Deps, em: EntityManager, { current, offered, answer, proof }: Settling): Promise<void> {
+async function applyAnswer(
+  deps: Deps,
+  em: EntityManager,
+  { current, offered, answer, proof }: AnsweredAttempt,
+): Promise<void> {
   const now = new Date(deps.clock.now())
   if (proof?.proven && (await isConsented(em, current))) {
     return await activate(em, current, { secret: offered.secret, instanceId: proof.instanceId }, now)

@@ -24,8 +24,8 @@ export async function proveSecret(deps: ProofDeps, question: Question): Promise<
 }
 
 /** Our own instanceId is refused. */
-async function proveOne(deps: ProofDeps, given: Question & { secret: string }): Promise<Proof> {
-  const { origin, secret, secrets, endsAt = performance.now() + policy.proofTimeoutMs, requestId } = given
+async function proveOne(deps: ProofDeps, question: Question & { secret: string }): Promise<Proof> {
+  const { origin, secret, secrets, endsAt = performance.now() + policy.proofTimeoutMs, requestId } = question
   const notProven = (reason: Unproven['reason'], logged: string = reason): Unproven => {
     deps.log.info({ requestId, origin, reason: logged }, 'secret not proven')
     return { proven: false, reason }

@@ -6,7 +6,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { proveSecret } from '../handshake/prove-secret.ts'
 import { isSuccess, sendToPeer, tryExchange } from '../peers/exchange.ts'
-import { isOtherInstance, parkReset, probePeer, rememberInstance, settleReset } from '../peers/peer-states.ts'
+import { isOtherInstance, parkReset, probePeer, rememberInstance, finishReset } from '../peers/peer-states.ts'
 import { newSecret, withPeer, type Cause, type PeerDeps } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
 
@@ -106,7 +106,7 @@ async function proveParked(deps: Deps, parked: Peer, requestId: string | undefin
     if (isOtherInstance(peer, proof.instanceId)) return await parkReset(em, peer)
     const now = new Date(deps.clock.now())
     peer.instanceId ??= proof.instanceId
-    await settleReset(em, peer, now)
+    await finishReset(em, peer, now)
     peer.reconnect()
     peer.nextAttemptAt = now
   })

@@ -21,16 +21,21 @@ type Input = { id: string; actor: ActingAdmin; requestId?: string | undefined }
  * peer_needs_reset, and as `assertCallerCurrent` does. Contract: 7, consent.
  */
 export async function approveRequest(deps: Deps, input: Input): Promise<void> {
-  const offered = await decideRequest(deps, { ...input, decision: 'approved' }, async (em, { request, known, now }) => {
-    const origin = request.sourceOrigin
-    if (request.direction === 'outbound') return await beginInitiation(deps, em, { known, origin, adminDecided: true })
-    const peer = await offerablePeer(em, { known, origin, now })
-    beginOffer(deps, peer, { adminDecided: true, presentedToken: request.approvalToken ?? null, now })
-    peer.instanceName ??= request.instanceName
-    // The periodic task continues if this process dies.
-    peer.nextAttemptAt = new Date(now.getTime() + policy.leaseMs)
-    return peer
-  })
+  const offered = await decideRequest(
+    deps,
+    { ...input, decision: 'approved' },
+    async (em, { request, existing, now }) => {
+      const origin = request.sourceOrigin
+      if (request.direction === 'outbound')
+        return await beginInitiation(deps, em, { existing, origin, adminDecided: true })
+      const peer = await offerablePeer(em, { existing, origin, now })
+      beginOffer(deps, peer, { adminDecided: true, presentedToken: request.approvalToken ?? null, now })
+      peer.instanceName ??= request.instanceName
+      // The periodic task continues if this process dies.
+      peer.nextAttemptAt = new Date(now.getTime() + policy.leaseMs)
+      return peer
+    },
+  )
   await attemptHandshake(deps, offered, input.requestId)
 }
 
@@ -46,13 +51,16 @@ export async function denyRequest(deps: Deps, input: Input): Promise<void> {
 async function decideRequest<Outcome>(
   deps: Deps,
   { id, actor, requestId, decision }: Input & { decision: 'approved' | 'denied' },
-  follow: (em: EntityManager, decided: { request: ApprovalRequest; known: Peer | null; now: Date }) => Promise<Outcome>,
+  follow: (
+    em: EntityManager,
+    decided: { request: ApprovalRequest; existing: Peer | null; now: Date },
+  ) => Promise<Outcome>,
 ): Promise<Outcome> {
   const { sourceOrigin: origin } = await loadWaitingRequest(deps.orm.em.fork(), id)
-  return await withPeer(deps, { origin, actor, requestId }, async (em, known) => {
+  return await withPeer(deps, { origin, actor, requestId }, async (em, existing) => {
     const request = await loadWaitingRequest(em, id)
     const now = new Date(deps.clock.now())
-    const outcome = await follow(em, { request, known, now })
+    const outcome = await follow(em, { request, existing, now })
     request.decide(decision, actor.userId, now)
     const target = { type: 'approval-request' as const, id }
     const detail = { origin, direction: request.direction }
@@ -77,9 +85,9 @@ export async function rejectOrigin(deps: Deps, em: EntityManager, rejection: Rej
   const { reason, now } = rejection
   const { direction, sourceOrigin: origin } = rejection.request
   if (direction === 'outbound') return
-  const known = await em.findOne(Peer, { origin })
-  if (known && ['active', 'unreachable', 'needs_attention', 'revoked'].includes(known.status)) return
-  const peer = known ?? (await newPeer(em, origin, now))
+  const existing = await em.findOne(Peer, { origin })
+  if (existing && ['active', 'unreachable', 'needs_attention', 'revoked'].includes(existing.status)) return
+  const peer = existing ?? (await newPeer(em, origin, now))
   peer.reject(reason, newSecret(deps))
 }
 

@@ -62,8 +62,10 @@ async function tell(deps: LookupDeps, asker: Asker, where: Parameters<typeof fin
   if (!user) return null
   const sql = 'select from profile_askers where user_id = ? and origin = ?'
   const isKnown = (await read(em, sql, [user.id, asker.origin])).length > 0
-  const told = isKnown ? user : await transaction(deps.orm, (change) => rememberAsker(deps, change, { user, asker }))
-  return told && describe(told)
+  const visibleUser = isKnown
+    ? user
+    : await transaction(deps.orm, (change) => rememberAsker(deps, change, { user, asker }))
+  return visibleUser && describe(visibleUser)
 }
 
 type FirstLookup = { user: NativeUser; asker: Asker }

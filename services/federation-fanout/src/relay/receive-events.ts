@@ -157,11 +157,11 @@ async function applyStates({ bus, log }: Deps, { origin, host }: Peer, { states,
   for (const state of states) {
     if (state.ts > (latest.get(state.homeUserId)?.ts ?? -Infinity)) latest.set(state.homeUserId, state)
   }
-  const told = [...latest.values()]
+  const latestStates = [...latest.values()]
   const unknown = new Set<string>()
   try {
-    for (let from = 0; from < told.length; from += policy.relayEventsMax) {
-      const some = { origin, host, states: told.slice(from, from + policy.relayEventsMax) }
+    for (let from = 0; from < latestStates.length; from += policy.relayEventsMax) {
+      const some = { origin, host, states: latestStates.slice(from, from + policy.relayEventsMax) }
       const reply = await bus.request(applyAccountStates, some, { requestId, timeoutMs: policy.profileCallTimeoutMs })
       for (const homeUserId of reply.unknown) unknown.add(homeUserId)
     }

@@ -63,25 +63,26 @@ type Received = { headers: Context['headers']; body: Buffer; isProof: boolean; r
 async function verifyRequest(deps: Deps, { headers, body, isProof, requestId }: Received): Promise<Verification> {
   const signed = readSignedHeaders(headers)
   if (!signed) return { outcome: isProof && lacksSignature(headers) ? 'headers_missing' : 'missing' }
-  const known = await deps.orm.em.fork().findOne(Peer, { origin: signed.origin })
+  const storedPeer = await deps.orm.em.fork().findOne(Peer, { origin: signed.origin })
   // A revoked peer reads like an unknown one.
-  const isAllowed = known && (isProof ? known.status !== 'revoked' : known.isActive() || known.isOffered())
+  const isAllowed =
+    storedPeer && (isProof ? storedPeer.status !== 'revoked' : storedPeer.isActive() || storedPeer.isOffered())
   if (!isAllowed) return { outcome: 'unknown_peer' }
   const now = deps.clock.now()
-  const verified = verifySignature({ secrets: known.secretsAt(now), body, signed, now })
+  const verified = verifySignature({ secrets: storedPeer.secretsAt(now), body, signed, now })
   if (verified.verdict === 'stale') return { outcome: 'stale' }
   // Inactive peers read like unknown ones, unless they prove our own offer.
-  if (verified.verdict === 'bad') return { outcome: isProof || known.isActive() ? 'wrong' : 'unknown_peer' }
+  if (verified.verdict === 'bad') return { outcome: isProof || storedPeer.isActive() ? 'wrong' : 'unknown_peer' }
   // After the signature: an unsigned request must not use up nonces.
   if (!(await claimNonce(deps, signed))) return { outcome: 'replayed' }
-  const peer = isProof ? known : await takeProof(deps, known, { secret: verified.secret, requestId })
+  const peer = isProof ? storedPeer : await takeProof(deps, storedPeer, { secret: verified.secret, requestId })
   return peer ? { outcome: 'accepted', peer, secret: verified.secret, signed } : { outcome: 'unknown_peer' }
 }
 
 /** Contract: 7, handshake, consent; protocol.md 2.8. */
-async function takeProof(deps: Deps, known: Peer, { secret, requestId }: { secret: string; requestId: string }) {
-  if (known.isActive() && secret !== known.nextSecret) return known
-  return await withPeer(deps, { origin: known.origin, requestId }, async (em, peer) => {
+async function takeProof(deps: Deps, storedPeer: Peer, { secret, requestId }: { secret: string; requestId: string }) {
+  if (storedPeer.isActive() && secret !== storedPeer.nextSecret) return storedPeer
+  return await withPeer(deps, { origin: storedPeer.origin, requestId }, async (em, peer) => {
     const now = deps.clock.now()
     if (peer?.isActive() && peer.nextSecret === secret) {
       peer.takeSecret(secret, new Date(now + policy.rotationOverlapMs), new Date(now))
