@@ -122,7 +122,7 @@ async function openUpstreams({ bus, metrics, log }: Resources, file?: string) {
   const watch = file === undefined ? noUpstreams : await watchUpstreams(file, { log })
   const questions = new UpstreamQuestions({ bus, metrics, log, timer: systemTimer })
   const upstreams: Deps['upstreams'] = {
-    ask: (...asked) => questions.ask(...asked),
+    ask: (...args) => questions.ask(...args),
     answering: (question) => watch.current.filter(({ answers }) => answers.includes(question)).map(({ name }) => name),
   }
   return { ...upstreams, [Symbol.dispose]: () => watch[Symbol.dispose]() }

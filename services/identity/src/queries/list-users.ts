@@ -52,10 +52,10 @@ async function readMatching(em: EntityManager, query: UsersQuery, { sql, values 
   const statement = `with matching as materialized (${matching}), page as (select u.id from matching u ${page.sql})
     select total.total, u.* from (select count(*)::float8 as total from matching) total
     left join (page join users u on u.id = page.id) on true order by ${orderOf(query.sort)}`
-  type Found = Record<string, unknown> & { total: number; id: string | null }
-  const found = await read<Found>(em, statement, [...values, ...page.values])
-  const rows = found.flatMap(({ total: _, id, ...row }) => (id === null ? [] : [{ ...row, id }]))
-  return { total: found[0]?.total ?? 0, rows }
+  type CountedRow = Record<string, unknown> & { total: number; id: string | null }
+  const countedRows = await read<CountedRow>(em, statement, [...values, ...page.values])
+  const rows = countedRows.flatMap(({ total: _, id, ...row }) => (id === null ? [] : [{ ...row, id }]))
+  return { total: countedRows[0]?.total ?? 0, rows }
 }
 
 async function readPage(em: EntityManager, query: UsersQuery, filter: Condition): Promise<Row[]> {

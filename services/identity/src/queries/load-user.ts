@@ -48,8 +48,8 @@ export function requireLive(user: User | null): User {
 /** A name as it stands comes first: of an instance at another port the domain is the same. Contract: 1, Names as typed. */
 export async function findNamed(em: EntityManager, typed: string, domain: string): Promise<User[]> {
   const exact = normalizeUsername(typed)
-  const named = await em.find(User, { username: { $in: [exact, usernameHere(typed, domain)] } })
-  return named.toSorted((one, other) => Number(other.username === exact) - Number(one.username === exact))
+  const users = await em.find(User, { username: { $in: [exact, usernameHere(typed, domain)] } })
+  return users.toSorted((one, other) => Number(other.username === exact) - Number(one.username === exact))
 }
 
 /** `id:` or `name:` in front decides: a name may be the digits of another id. Throws user_unknown, user_ambiguous. */
@@ -71,8 +71,8 @@ export type FederatedIdentity = { homeInstance: string; homeUserId: string | nul
 export async function findFederatedUser(em: EntityManager, identity: FederatedIdentity): Promise<User | null> {
   const { homeInstance, homeUserId } = identity
   if (homeUserId !== null) {
-    const known = await em.findOne(User, { homeInstance, homeUserId, isDeleted: false })
-    if (known) return known
+    const user = await em.findOne(User, { homeInstance, homeUserId, isDeleted: false })
+    if (user) return user
   }
   const sql = `select id::text as id from users
     where home_instance = ? and split_part(username, '@', 1) = ? and not is_deleted

@@ -3,7 +3,7 @@ import { instanceProfileNames, type InstanceProfile, type SelfReply } from '@gat
 import { sanitizeUser, type LinkedIdentity, type PlainUser, type RevocationTime, type User } from '@gatehouse/domain'
 import { version } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
-import type { Held } from '../operations/approval/hold-registration.ts'
+import type { HeldRegistration } from '../operations/approval/hold-registration.ts'
 import type { IssueTime } from '../operations/credentials/sign-ins.ts'
 import type { Registered } from '../operations/registration/insert-account.ts'
 import { loadEmail } from '../queries/load-email.ts'
@@ -24,15 +24,15 @@ export function credentialsReply(deps: Deps, holder: Holder) {
 }
 
 /** A receipt where an admin decides. Contract: 3, Approval. */
-export const registeredReply = (deps: Deps, registered: Registered | Held) =>
+export const registeredReply = (deps: Deps, registered: Registered | HeldRegistration) =>
   'pending' in registered ? registered : credentialsReply(deps, registered)
 
-export const statusOf = (registered: Registered | Held) =>
+export const statusOf = (registered: Registered | HeldRegistration) =>
   'pending' in registered ? 202 : registered.created ? 201 : 200
 
-/** For a counter. `known`: what becomes of an account that was there. */
-export const outcomeOf = (known: string) => (registered: Registered | Held) =>
-  'pending' in registered ? 'pending' : registered.created ? 'created' : known
+/** The label of a counter. `whenExisting`: the label for an account that existed before. */
+export const outcomeOf = (whenExisting: string) => (registered: Registered | HeldRegistration) =>
+  'pending' in registered ? 'pending' : registered.created ? 'created' : whenExisting
 
 /** The caller's own account, as a member of this instance. Contract: 2, self view; 4, Invites of members. */
 export async function selfReply(deps: Pick<Deps, 'orm' | 'config'>, user: PlainUser): Promise<SelfReply> {

@@ -1,7 +1,7 @@
 import { roleChanged } from '@gatehouse/contracts'
 import { refuse } from '@gatehouse/runtime'
 import type { OperationContext } from '../../deps.ts'
-import { changeAmongAdmins, enterAct, recordAccountEvent, type AdminAct } from '../change-account.ts'
+import { changeAmongAdmins, writeAuditEntry, recordAccountEvent, type AdminAct } from '../change-account.ts'
 import { readDemand } from '../second-factor/judge-code.ts'
 
 /** Contract: 5, role. */
@@ -15,7 +15,7 @@ export async function setRole(deps: OperationContext, { isAdmin, ...act }: Admin
     if (!isAdmin && isLastAdmin) throw refuse.last_admin()
     user.setRole(isAdmin, await readDemand(em))
     const at = deps.clock.now()
-    enterAct(em, { action: isAdmin ? 'user.promoted' : 'user.demoted', user, actor, at })
+    writeAuditEntry(em, { action: isAdmin ? 'user.promoted' : 'user.demoted', user, actor, at })
     return { user, state: await recordAccountEvent(em, deps, roleChanged, { user, at, actor, isAdmin, requestId }) }
   })
 }

@@ -6,7 +6,7 @@ import { isRefusal, refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
-import { enterAct, refuseViolation } from '../change-account.ts'
+import { writeAuditEntry, refuseViolation } from '../change-account.ts'
 import { identityConstraint, insertIdentity } from '../providers/insert-identity.ts'
 import { insertAccount, insertUniquely, pickAvatarColor } from '../registration/insert-account.ts'
 import { announce } from './hold-registration.ts'
@@ -23,7 +23,7 @@ export async function approveRegistration(deps: OperationContext, { id, actor, r
     if (registration.deniedAt) throw refuse.registration_decided()
     const user = await makeAccount(deps, em, { registration, requestId })
     const at = user.createdAt.getTime()
-    enterAct(em, { action: 'registration.approved', user, actor, at })
+    writeAuditEntry(em, { action: 'registration.approved', user, actor, at })
     await announce(deps, em, { registrationId: id, at, actor, change: 'approved', requestId })
   })
   await refuseViolation(approving, identityConstraint, refuse.identity_held)

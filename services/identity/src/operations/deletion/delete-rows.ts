@@ -33,8 +33,8 @@ export async function deleteRelations(em: EntityManager, userId: string): Promis
   await changeRows(em, 'delete from openid_rows where account_id = ?', [userId])
   for (const table of ownRows) await changeRows(em, `delete from ${table} where user_id = ?`, [userId])
   await changeRows(em, 'update audit_log set actor_username = ? where actor_id = ?', [deletedUsername, userId])
-  const named = "update audit_log set target_name = ? where target_type = 'user' and target_id = ?"
-  await changeRows(em, named, [deletedUsername, userId])
+  const clearName = "update audit_log set target_name = ? where target_type = 'user' and target_id = ?"
+  await changeRows(em, clearName, [deletedUsername, userId])
   await changeRows(em, "delete from channel_overrides where target_type = 'member' and target_id = ?", [userId])
   for (const shared of sharedRows) {
     await lockInOrder(em, shared, userId)

@@ -6,7 +6,7 @@ import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../../deps.ts'
 import { isRegistrationOpen, loadSettings, type PlainSettings } from '../../queries/load-settings.ts'
-import { checkRequest, holdRegistration, type Held } from '../approval/hold-registration.ts'
+import { checkRequest, holdRegistration, type HeldRegistration } from '../approval/hold-registration.ts'
 import { claimName } from '../approval/waiting.ts'
 import { recordSignIn } from '../credentials/sign-ins.ts'
 import type { NamedIdentity } from '../providers/insert-identity.ts'
@@ -31,7 +31,7 @@ export async function registerLocal(
   deps: RegistrationDeps,
   registration: Registration,
   byProvider?: ByProvider,
-): Promise<Registered | Held> {
+): Promise<Registered | HeldRegistration> {
   if (!byProvider && !deps.config.passwords) throw refuse.registration_by_password_closed()
   const username = normalizeUsername(registration.username)
   requireLocalUsername(username)
@@ -93,8 +93,8 @@ async function checkLocalRegistrationOpen(
   if (isOpen && !(isMoreAsked && isShown)) return null
   if (!isShown) throw refuse.invite_required()
   if (typeof inviteToken !== 'string') throw refuse.invite_invalid()
-  const found = await findInvite(orm.em.fork(), { token: inviteToken, now: clock.now() })
-  if (found?.status !== 'active') throw refuse.invite_invalid()
+  const invite = await findInvite(orm.em.fork(), { token: inviteToken, now: clock.now() })
+  if (invite?.status !== 'active') throw refuse.invite_invalid()
   return inviteToken
 }
 
