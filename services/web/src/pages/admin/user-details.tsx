@@ -21,9 +21,9 @@ import { UserBadges, UserMenu } from './user-menu.tsx'
 export function UserDetails({ id, self }: { id: string; self: User }) {
   const describe: Work<UserDescription> = (signal, client) => client.call('describeUser', { params: { id }, signal })
   const query = useQuery(`user ${id}`, describe, 'users')
-  const found = query.data?.user.id === id ? query.data : null
-  const orders = found?.orders ?? []
-  const { identities = [], invited = [] } = found ?? {}
+  const details = query.data?.user.id === id ? query.data : null
+  const orders = details?.orders ?? []
+  const { identities = [], invited = [] } = details ?? {}
   const isFirstAttemptDue = orders.some(({ state, attempts }) => state === 'waiting' && attempts === 0)
   useEffect(() => {
     if (!isFirstAttemptDue) return
@@ -36,32 +36,32 @@ export function UserDetails({ id, self }: { id: string; self: User }) {
         {t('All users')}
       </Link>
       <QueryError query={query} />
-      {!found && query.loading && <Skeleton rows={3} of="card" />}
-      {found && (
+      {!details && query.loading && <Skeleton rows={3} of="card" />}
+      {details && (
         <>
           <header className="card toolbar">
             <div className="user-item">
-              <UserAvatar user={found.user} size="large" />
-              <UserNames user={found.user} />
+              <UserAvatar user={details.user} size="large" />
+              <UserNames user={details.user} />
             </div>
             <div className="button-row">
-              <UserBadges user={found.user} self={self} />
-              {!found.user.isDeleted && <UserMenu user={found.user} self={self} onChanged={query.refetch} />}
+              <UserBadges user={details.user} self={self} />
+              {!details.user.isDeleted && <UserMenu user={details.user} self={self} onChanged={query.refetch} />}
             </div>
           </header>
           <div className="settings-grid">
             <div className="stack">
               <Card title={t('Active now')}>
-                {found.sockets.length === 0 && <p className="muted">{t('Not connected right now.')}</p>}
-                <SocketList answer={found} />
+                {details.sockets.length === 0 && <p className="muted">{t('Not connected right now.')}</p>}
+                <SocketList answer={details} />
               </Card>
               {identities.length > 0 && <IdentityCard identities={identities} />}
               {invited.length > 0 && <InvitedCard invited={invited} />}
               {orders.length > 0 && <OrderCard orders={orders} />}
               <Card title={t('Recent activity')}>
-                {found.audit.length === 0 && <p className="muted">{t('No entries yet.')}</p>}
+                {details.audit.length === 0 && <p className="muted">{t('No entries yet.')}</p>}
                 <ul className="list">
-                  {found.audit.map((entry) => (
+                  {details.audit.map((entry) => (
                     <AuditRow key={entry.id} entry={entry} />
                   ))}
                 </ul>
@@ -73,7 +73,7 @@ export function UserDetails({ id, self }: { id: string; self: User }) {
             </div>
             <Card title={t('Account')}>
               <dl className="facts">
-                {factsOf(found).map(([name, value]) => (
+                {factsOf(details).map(([name, value]) => (
                   <div key={name} className="split-row">
                     <dt className="muted">{t(name)}</dt>
                     <dd>{value}</dd>

@@ -63,8 +63,8 @@ export function UsersSection({ self }: { self: User }) {
     <AdminList
       title={t('Users')}
       filters={listFilters(instances.data?.instances ?? [])}
-      fetchPage={async (asked, signal, client) => {
-        const query = { pageSize, ...asked }
+      fetchPage={async (listQuery, signal, client) => {
+        const query = { pageSize, ...listQuery }
         const { users, nextCursor, ...count } = await client.call('listUsers', { query, signal })
         return { items: users, nextCursor, count: formatCount(count) }
       }}

@@ -94,7 +94,7 @@ type UsernameFieldProps = {
 /** Of a new account. */
 export function UsernameField({ refusal, availability, ...text }: UsernameFieldProps) {
   const problem = findUsernameProblem(text.value)
-  const taken = availability.status === 'unavailable' ? translate(availability.reason) : null
+  const availabilityProblem = availability.status === 'unavailable' ? translate(availability.reason) : null
   const free = availability.status === 'available' ? availability.username : null
   return (
     <Field
@@ -103,8 +103,8 @@ export function UsernameField({ refusal, availability, ...text }: UsernameFieldP
       name="username"
       autoComplete="username"
       {...text}
-      problem={problem ? translate(problem) : taken}
-      error={refusal ?? taken}
+      problem={problem ? translate(problem) : availabilityProblem}
+      error={refusal ?? availabilityProblem}
       good={free && t('{username} is available.', { username: free })}
       hint={describeCheck(availability)}
     />
