@@ -1,11 +1,11 @@
 import { limits, upstreamLimits } from '@gatehouse/contracts'
 
 export const policy = {
-  /** Contract: 1, statuses. */
+  /** More than that is 431. Contract: 1, statuses. */
   headerBytes: 32 * 1024,
   jsonBodyBytes: limits.jsonBodyBytes,
   uploadBodyBytes: limits.uploadBytes + 64 * 1024,
-  /** Contract: 7, relay. */
+  /** A batch of a peer may be larger than any other body. Contract: 7, relay. */
   relayBodyBytes: 10 * 1024 * 1024,
   preflightSeconds: 86_400,
   upstreamKeysSeconds: 300,

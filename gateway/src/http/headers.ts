@@ -71,7 +71,7 @@ const droppedFromRequests = new Set([
 ])
 const droppedFromResponses = new Set([...hopByHopHeaders, requestIdHeader, drainingHeader, 'x-powered-by', 'server'])
 
-/** Design: invariant 6. */
+/** What the client says about the caller is dropped: only the gateway may say it. Design: invariant 6. */
 export function toUpstreamHeaders(
   received: IncomingHttpHeaders,
   { callerToken, requestId, span }: { callerToken: string; requestId: string; span?: Span | undefined },

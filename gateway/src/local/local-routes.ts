@@ -64,7 +64,7 @@ export function serveLocalRoutes(findRoute: FindRoute, { signingKeys, config }: 
   }
 }
 
-/** Contract: 1, CORS. */
+/** The gateway answers preflights itself, also for endpoints of services. Contract: 1, CORS. */
 function answerOptions(ctx: LocalContext, allowed: readonly string[] | undefined): void {
   if (ctx.get('Access-Control-Request-Method') !== '') {
     ctx.set('Access-Control-Allow-Methods', allMethods)

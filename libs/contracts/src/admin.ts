@@ -161,7 +161,7 @@ export const overviewReply = namedObject('Overview', {
   /** Accounts with an open socket. */
   online: z.int(),
   waitingApprovals: z.int(),
-  /** Contract: 3, Approval. */
+  /** How many registrations wait for an admin. Contract: 3, Approval. */
   pendingRegistrations: z.int(),
   peersInTrouble: z.int(),
   ordersOverdue: z.int(),
@@ -176,7 +176,7 @@ export const overviewReply = namedObject('Overview', {
   }),
 })
 
-/** Contract: 5, A user. */
+/** What the page of a user shows to admins. Contract: 5, A user. */
 export const describeUserReply = socketsReply.extend({
   user: userReply,
   /** The invite, and its creator as far as known. */

@@ -78,7 +78,7 @@ export const secondFactorChanged = tokenEvent('SecondFactorChanged', 'event.user
   change: z.enum(['on', 'off', 'due', 'optional']),
 })
 
-/** Contract: 3, Second factor. */
+/** Too many wrong codes were entered. Contract: 3, Second factor. */
 export const secondFactorBlocked = event('SecondFactorBlocked', 'event.user.second-factor-blocked.v1', {
   userId: snowflake,
   at: timestampMs,
@@ -86,7 +86,7 @@ export const secondFactorBlocked = event('SecondFactorBlocked', 'event.user.seco
 })
 
 const ofPasskey = { userId: snowflake, at: timestampMs, passkeyId: snowflake, name: z.string() }
-/** Contract: 3, Passkeys. */
+/** The sockets of the account get a notice. Contract: 3, Passkeys. */
 export const passkeyAdded = event('PasskeyAdded', 'event.user.passkey-added.v1', ofPasskey)
 /** By its person. A reset and a deletion, which remove all, say so themselves. Contract: 3, Passkeys. */
 export const passkeyRemoved = event('PasskeyRemoved', 'event.user.passkey-removed.v1', ofPasskey)
@@ -127,7 +127,7 @@ export const remotePresenceReported = broadcast('RemotePresenceReported', 'event
   until: timestampMs,
 })
 
-/** Contract: 3, sockets. */
+/** Each other session gateway answers with its sockets of the account. Contract: 3, sockets. */
 export const socketsAsked = broadcast('SocketsAsked', 'event.user.sockets-asked.v1', {
   userId: snowflake,
   questionId: z.string(),
@@ -181,13 +181,13 @@ export const peerChanged = event('PeerChanged', 'event.instance.peer-changed.v1'
   status: z.string(),
 })
 
-/** Design: invariant 1. */
+/** Each carries the new state, which gateways write to the cache. Design: invariant 1. */
 export const accountEvents = [
   ...[userCreated, passwordChanged, passwordReset, sessionsEnded, userSuspended, userUnsuspended, userDeleted],
   ...[roleChanged, secondFactorChanged, profileChanged],
 ] as const
 
-/** Contract: 6, forced disconnect. */
+/** Sockets close after them. Contract: 6, forced disconnect. */
 export const sessionEndingEvents = [passwordChanged, passwordReset, sessionsEnded, userSuspended, userDeleted] as const
 
 export const inviteEvents = [

@@ -46,7 +46,7 @@ export const createInviteBody = z.object({
   maxUses: maxUses.optional().transform((value) => value ?? null),
   expiresAt: expiresAt.optional().transform((value) => value ?? null),
 })
-/** Contract: 4, Invites of members. */
+/** A member's invite has narrower limits than an admin's. Contract: 4, Invites of members. */
 export const createOwnInviteBody = z.object({
   name: inviteName,
   maxUses: z

@@ -85,7 +85,7 @@ export const watchMessage = message('watch', {
 
 /** Ends what `watch` began. Contract: 6, watch. */
 export const unwatchMessage = message('unwatch', { topic: z.literal('admin').optional() })
-/** Contract: 6, watch. */
+/** Only sockets of admins that watch get it. Contract: 6, watch. */
 export const adminChangedMessage = message('admin_changed', {
   what: z.enum(['users', 'invites', 'peers', 'settings', 'registrations']),
   id: snowflake.optional(),

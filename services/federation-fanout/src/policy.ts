@@ -85,12 +85,12 @@ export const policy = {
   rotationOverlapMs: hourMs,
   rotationRetryMs: 15 * minuteMs,
 
-  /** protocol.md 1.5. */
+  /** For each peer. protocol.md 1.5. */
   relays: { name: 'relay', requests: 90, windowMs: minuteMs },
   lookups: { name: 'lookup', requests: 60, windowMs: minuteMs },
-  /** Contract: 7, stubs. */
+  /** For each peer. Contract: 7, stubs. */
   stubs: { name: 'stub', requests: 60, windowMs: minuteMs },
-  /** Contract: 7, consent. */
+  /** For each user. Contract: 7, consent. */
   ensures: { name: 'ensure', requests: 3, windowMs: 15 * minuteMs },
   /** A report of a peer ends then. Contract: 6, status. */
   presenceLifetimeMs: 15 * minuteMs,

@@ -22,7 +22,7 @@ export type IdentityConfig = kit.ServiceConfig &
     auditRetentionDays: number
     /** The file that declares the upstreams. Contract: 8, settings, GATEHOUSE_UPSTREAMS. */
     upstreamsFile?: string
-    /** Contract: 3, Identity providers. */
+    /** The file that declares the identity providers. Contract: 3, Identity providers. */
     providersFile?: string
     /** Without it the instance sends no mail. Contract: 3, Mail. */
     mail?: kit.MailConfig

@@ -1,6 +1,6 @@
 import * as limits from './limits.ts'
 
-/** Spec: User record, avatarColor. */
+/** A color is chosen at random if a registration names none. Spec: User record, avatarColor. */
 export const avatarColors = ['mint', 'sky', 'lavender', 'coral', 'rose', 'teal', 'amber'] as const
 export type AvatarColor = (typeof avatarColors)[number]
 

@@ -39,7 +39,7 @@ async function findKnownHomes({ orm }: Deps, host: string): Promise<{ peer: Peer
   return (await Promise.all(homes)).flat()
 }
 
-/** protocol.md 4.3. */
+/** Asks the home for the name and profile behind a homeUserId. protocol.md 4.3. */
 export async function askByHomeId(
   deps: Deps,
   { host, homeUserId }: z.infer<typeof lookUpByHomeId.request>,

@@ -30,7 +30,7 @@ export async function activate(em: EntityManager, peer: Peer, proven: Proven, no
   await em.flush()
 }
 
-/** Contract: 7, consent. */
+/** An admin has decided, or no admin has to. Contract: 7, consent. */
 export async function isConsented(em: EntityManager, { adminDecided }: Pick<Peer, 'adminDecided'>): Promise<boolean> {
   return adminDecided || (await loadInstanceSettings(em)).autoAcceptPeering
 }

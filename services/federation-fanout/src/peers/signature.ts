@@ -6,7 +6,7 @@ export const signatureWindowMs = 15 * 60 * 1000
 /** `timestamp` in milliseconds, `signature` as 64 lower-case hex digits. */
 export type Signature = { timestamp: number; nonce: string; signature: string }
 
-/** protocol.md 1.2. */
+/** What a signed request says of its sender. protocol.md 1.2. */
 export type SignedHeaders = Signature & { origin: string }
 
 type Headers = Record<string, string | string[] | undefined>
@@ -78,7 +78,7 @@ export function normalizeSignedOrigin(value: string | string[] | undefined): str
   return text !== undefined && URL.canParse(text) ? new URL(text).origin : undefined
 }
 
-/** Contract: 7, epoch. */
+/** The epoch endpoint answers 400 to missing headers, and 401 to wrong ones. Contract: 7, epoch. */
 export function lacksSignature(headers: Headers): boolean {
   return signatureHeaders.some((name) => headers[name] === undefined)
 }

@@ -10,7 +10,7 @@ import { accountStateEvents, findNativeUser, listNativeUsers, profileEvent } fro
 
 type Delivery = { userId: string; version: number; attempts: number }
 
-/** protocol.md 3.2. */
+/** After these answers of a peer, an event is not sent again. protocol.md 3.2. */
 const final = ['duplicate', 'recipient_not_found', 'attribution_mismatch', 'unknown_event_type', 'self_target_invalid']
 
 /** The parameter is the time. */

@@ -101,7 +101,7 @@ export function signedInput(ctx: Context): Record<string, unknown> {
   return ctx.state.signedInput as Record<string, unknown>
 }
 
-/** protocol.md 1.3. */
+/** Signs the response with the secret that the request was signed with. protocol.md 1.3. */
 export function answerSigned(ctx: Context, { clock, random }: Pick<Deps, 'clock' | 'random'>, reply: object): void {
   const body = Buffer.from(JSON.stringify(reply))
   const secret = ctx.state.signerSecret as string

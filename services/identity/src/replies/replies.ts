@@ -45,7 +45,7 @@ export async function selfReply(deps: Pick<Deps, 'orm' | 'config'>, user: PlainU
   }
 }
 
-/** Contract: 3, Identity providers. */
+/** Without the subject, by which the provider knows the person. Contract: 3, Identity providers. */
 export function identityReply({ id, provider, name, linkedAt, lastUsedAt }: LinkedIdentity) {
   return { id, provider, name: name ?? null, linkedAt: linkedAt.getTime(), lastUsedAt: lastUsedAt?.getTime() ?? null }
 }

@@ -39,7 +39,7 @@ export function accountStateRoutes({ orm, accountStateCache }: Deps): Router<App
   return router
 }
 
-/** Contract: 3, upstreams. */
+/** What upstreams ask. Contract: 3, upstreams. */
 export function upstreamRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true })
   answer(router, endpoints.readAccounts, async ({ ids }) => ({ accounts: await readAccountsForUpstream(deps, ids) }))

@@ -37,7 +37,7 @@ const withCaller = <Input extends object>(input: Input, ctx: Context) => ({
   requestId: requestIdOf(ctx),
 })
 
-/** Contract: 3, as a whole; 7, reattach; protocol.md 4, 5. */
+/** What users do with their own account. Contract: 3, as a whole; 7, reattach; protocol.md 4, 5. */
 export function userRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true })
   answer(router, endpoints.getSelf, async (_, ctx) => selfReply(deps, await loadUser(deps.orm.em, callerIdOf(ctx))))

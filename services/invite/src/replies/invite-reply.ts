@@ -19,7 +19,7 @@ export async function listInvites(deps: ReplyDeps, { status, ...page }: Listed, 
   return { invites: await inviteReplies(deps, rows), nextCursor }
 }
 
-/** Contract: 4, Invites of members. */
+/** A member sees only the invites that they created. Contract: 4, Invites of members. */
 export async function listOwnInvites(deps: ReplyDeps, userId: string, query: Listed) {
   const { allowed, made } = await readQuota(deps, deps.orm.em.fork(), userId)
   const left = Math.max(0, allowed - made)

@@ -6,7 +6,7 @@ import * as change from './change-application.ts'
 import { endConnected } from './end-connected.ts'
 import { applicationReply, listApplications, listConnected } from './replies.ts'
 
-/** Contract: 3, Applications. */
+/** What admins do with applications. Contract: 3, Applications. */
 export function applicationRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true })
   answer(router, endpoints.listApplications, () => listApplications(deps))

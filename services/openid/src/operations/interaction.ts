@@ -38,7 +38,7 @@ export function knownScopes(scope: string): string[] {
   return applicationScopes.filter((scope) => words.has(scope))
 }
 
-/** Contract: 3, Applications. */
+/** What the page shows before a person decides. Contract: 3, Applications. */
 export async function readInteraction(deps: Deps, http: Http, { uid, caller }: InteractionInput) {
   const { interaction, application } = await findInteraction(deps, http, uid)
   const { params } = interaction

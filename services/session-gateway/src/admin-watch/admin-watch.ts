@@ -9,7 +9,7 @@ import type { AuthenticatedSocket, CallerDeps } from '../sessions/session-regist
 
 export type AdminWatch = ReturnType<typeof createAdminWatch>
 
-/** Contract: 6, watch; Design: invariant 1. */
+/** Judges each watcher again before it gets a change. Contract: 6, watch; Design: invariant 1. */
 export function createAdminWatch(
   deps: CallerDeps & Pick<OperationContext, 'sessionMetrics' | 'timer' | 'timings' | 'log'>,
 ) {

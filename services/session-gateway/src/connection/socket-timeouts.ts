@@ -14,7 +14,7 @@ export type SocketTimeouts = Record<
 
 type TimeoutDeps = Pick<OperationContext, 'timer' | 'timings' | 'clock'> & Omit<RefusalDeps, 'timeouts'>
 
-/** Spec: WebSocket handshake 1; Contract: 6, before authentication, heartbeat. */
+/** One timer for each limit, not one for each socket. Spec: WebSocket handshake 1; Contract: 6, before authentication, heartbeat. */
 export function createSocketTimeouts({ timer, timings, ...rest }: TimeoutDeps): SocketTimeouts {
   const refuse = (refusal: HandshakeRefusal) => (socket: SessionSocket) => refuseHandshake(deps, socket, refusal)
   const timeouts: SocketTimeouts = {
@@ -46,7 +46,7 @@ function endUnrenewed(deps: RefusalDeps, socket: SessionSocket): void {
   deps.sessionMetrics.forcedDisconnects.inc({ reason: 'password_changed' })
 }
 
-/** Contract: 6, heartbeat. */
+/** A socket that has not answered the last ping is dead. Contract: 6, heartbeat. */
 function pingOrTerminate({ pings }: SocketTimeouts, socket: SessionSocket): void {
   if (socket.awaitsPong) return socket.terminate()
   socket.awaitsPong = true

@@ -83,7 +83,7 @@ export async function authenticate(deps: HandshakeDeps, socket: SessionSocket, d
   }
 }
 
-/** Spec: WebSocket handshake 4. */
+/** From the registered socket to `ready`. Spec: WebSocket handshake 4. */
 async function admit(deps: HandshakeDeps, socket: AuthenticatedSocket): Promise<void> {
   const { session } = socket
   const { user } = session

@@ -13,7 +13,7 @@ export type PresenceWrite = { online: readonly string[]; offline: readonly strin
 
 export type PresenceStore = ReturnType<typeof createPresenceStore>
 
-/** Design: docs/decisions/presence.md. */
+/** The statements of presence, without any state. Design: docs/decisions/presence.md. */
 export function createPresenceStore(context: Pick<OperationContext, 'orm' | 'timings'>) {
   const { em } = context.orm
   const columns = columnsOf(em, User, plainUserProperties)

@@ -26,7 +26,7 @@ export type CollectedParts = { fields: Fields; incomplete: readonly string[]; la
 
 export type ReadyParts = ReturnType<typeof createReadyParts>
 
-/** Contract: 6, ready. */
+/** Asks upstreams for their parts of `ready`. A late part follows as `ready_part`. Contract: 6, ready. */
 export function createReadyParts(deps: ReadyDeps) {
   const { occasionalLog, plain, sessionMetrics, timer, timings, upstreams } = deps
   const count = (upstream: string, outcome: 'in_time' | 'late' | 'missing') =>

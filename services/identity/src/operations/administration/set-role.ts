@@ -4,7 +4,7 @@ import type { OperationContext } from '../../deps.ts'
 import { changeAmongAdmins, writeAuditEntry, recordAccountEvent, type AdminAct } from '../change-account.ts'
 import { readDemand } from '../second-factor/judge-code.ts'
 
-/** Contract: 5, role. */
+/** The last admin stays one, and a federated account never becomes one. Contract: 5, role. */
 export async function setRole(deps: OperationContext, { isAdmin, ...act }: AdminAct & { isAdmin: boolean }) {
   const { actor, requestId } = act
   return await changeAmongAdmins(deps, act, async (user, em, { isLastAdmin }) => {

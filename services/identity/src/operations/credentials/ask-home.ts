@@ -20,7 +20,7 @@ type HomeAnswer = NotConfirmed | { verdict: 'confirmed'; homeUserId: string }
 /** `username`: what `findNameAtHome` gave. `endsAt`: of all questions about this login, from `homeCheckEnds`. */
 type HomeQuestion = { account: User; username: string; password: string; requestId: string | undefined; endsAt: number }
 
-/** Spec: Login 5. */
+/** One limit for all requests of a login to the home. Spec: Login 5. */
 export const homeCheckEnds = ({ clock }: Pick<Deps, 'clock'>): number => clock.now() + policy.homeCheckTimeoutMs
 
 /**

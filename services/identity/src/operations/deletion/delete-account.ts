@@ -124,7 +124,7 @@ export async function finishDeletion({ afterCommit, uploadCleanup }: DeletionDep
   await uploadCleanup.removeRecordedFiles()
 }
 
-/** Spec: DELETE self 3. */
+/** A user who owns a space hands it over or deletes it first. Spec: DELETE self 3. */
 async function refuseOwnedSpaces(em: EntityManager, userId: string, blocked: Blocked): Promise<void> {
   const sql = 'select id::text as id, name from spaces where owner_id = ? order by spaces.id'
   const ownedSpaces = await read<OwnedSpace>(em, sql, [userId])

@@ -27,7 +27,7 @@ const moderation = [
   { table: 'voice_restrictions', key: 'space_id, user_id', moderator: 'moderator_id' },
 ]
 
-/** Spec: Tombstone, deleted rows and nulled references. */
+/** Deletes the rows of the user alone, and those that connect the user with others. Spec: Tombstone, deleted rows and nulled references. */
 export async function deleteRelations(em: EntityManager, userId: string): Promise<void> {
   await endTickets(em, userId)
   await changeRows(em, 'delete from openid_rows where account_id = ?', [userId])

@@ -48,7 +48,7 @@ export async function beginPasskey(deps: OwnDeps, confirmation: Confirmed): Prom
   })
 }
 
-/** Contract: 3, Passkeys. */
+/** The challenge, made for this account, stands for the password. Contract: 3, Passkeys. */
 export async function addPasskey(deps: OwnDeps, input: z.infer<typeof addPasskeyBody> & OwnAct) {
   const { caller, name, response, requestId } = input
   requireLocal(await loadCaller(deps, caller))
@@ -68,7 +68,7 @@ export async function addPasskey(deps: OwnDeps, input: z.infer<typeof addPasskey
   return added
 }
 
-/** Contract: 3, Passkeys. */
+/** Needs the own password: a stolen token must not take it away. Contract: 3, Passkeys. */
 export async function removePasskey(deps: OwnDeps, { id, ...confirmation }: Confirmed & { id: string }): Promise<void> {
   await changeConfirmed(deps, confirmation, async (user, em) => {
     const passkey = await em.findOne(Passkey, { id, userId: user.id })

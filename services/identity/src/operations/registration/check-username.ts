@@ -22,7 +22,7 @@ const readHeldByName = batchedRead({
   key: 'username',
 })
 
-/** Spec: check-username; Contract: 3, check-username. */
+/** The reasons that registration would give, before anything is entered. Spec: check-username; Contract: 3, check-username. */
 export async function checkUsername(
   { orm, config, databaseTime }: Pick<Deps, 'orm' | 'config' | 'databaseTime'>,
   typed = '',

@@ -71,7 +71,7 @@ export async function refuseUnfreeName(deps: Pick<Deps, 'orm' | 'databaseTime'>,
   if (await findWaiting(deps, em, { username })) throw refuse.username_taken()
 }
 
-/** Spec: User record, avatarColor. */
+/** An unknown color is replaced by a random one. Spec: User record, avatarColor. */
 export function pickAvatarColor({ random }: Pick<OperationContext, 'random'>, requested: unknown): AvatarColor {
   const avatarColor = avatarColors.find((color) => color === requested)
   return avatarColor ?? avatarColors[random.below(avatarColors.length)] ?? avatarColors[0]
