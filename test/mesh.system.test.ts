@@ -4,7 +4,7 @@ const seed = Number(process.env.MESH_SEED ?? 20_261_123)
 const faults = ['kill', 'cut', 'rotate', 'move', 'keys', 'silence', 'data lost']
 const acts = ['connect', 'profile', 'password', 'remove']
 
-/** Contract: 7. */
+/** Contract: 7, as a whole. */
 describe(`a mesh of instances of both kinds under faults (seed ${seed})`, function () {
   this.timeout(280_000)
 

@@ -1,6 +1,6 @@
 import { testMesh } from './mesh/mesh-tests.ts'
 
-/** Contract: 7. */
+/** Contract: 7, as a whole. */
 describe('a mesh of three instances under faults', function () {
   this.timeout(280_000)
 

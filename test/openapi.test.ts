@@ -11,7 +11,7 @@ import { startInstance } from './instance.ts'
 const run = promisify(execFile)
 const useFrom = (origin: string) => run('python3', ['-B', join(import.meta.dirname, 'openapi-client.py'), origin])
 
-/** Contract: 8. */
+/** Contract: 8, public routes of the gateway. */
 describe('The OpenAPI document, in the hands of a client in Python that knows nothing else', function () {
   this.timeout(120_000)
 

@@ -26,7 +26,7 @@ export type EmbeddedConfig = Omit<IdentityConfig & GatewayConfig, 'services' | '
   operatorSecret: string
 }
 
-/** The first start creates secrets that the environment does not name. Throws ConfigurationError with every fault. Contract: 8. */
+/** The first start creates secrets that the environment does not name. Throws ConfigurationError with every fault. Contract: 8, settings. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): EmbeddedConfig {
   const { given, parts } = readSettings('embedded', environment, (found, part) => ({
     given: found,

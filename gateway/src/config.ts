@@ -7,7 +7,7 @@ import { replicasOfServices, type ServiceName } from '@gatehouse/contracts'
 export type GatewayConfig = ListenConfig &
   TokenConfig & {
     internalSecret: string
-    /** Upstreams learn their public keys. Contract: 8, INTERNAL_SECRET_PREVIOUS. */
+    /** Upstreams learn their public keys. Contract: 8, settings, INTERNAL_SECRET_PREVIOUS. */
     previousInternalSecrets?: readonly string[]
     opsHost: string
     opsPort: number
@@ -23,28 +23,28 @@ export type GatewayConfig = ListenConfig &
     dnsServers?: readonly string[]
     /** Null counts in this process. */
     redis: ServerAddress | null
-    /** Contract: 8, GATEHOUSE_UPSTREAMS. */
+    /** The file that declares the upstreams. Contract: 8, settings, GATEHOUSE_UPSTREAMS. */
     upstreamsFile?: string
     webRoot: string
   }
 
 /** Throws ConfigurationError with every fault. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>) {
-  return readSettings('gateway', environment, (given, part) => {
+  return readSettings('gateway', environment, (settings, part) => {
     const redis = part(redisAddress)
     const config: GatewayConfig = {
-      ...tokenConfig(given),
-      ...upstreamsConfig(given),
-      host: given.HOST,
-      port: given.PORT,
-      internalSecret: given.INTERNAL_SECRET,
-      previousInternalSecrets: given.INTERNAL_SECRET_PREVIOUS,
-      opsHost: given.OPS_HOST,
-      opsPort: given.OPS_PORT,
+      ...tokenConfig(settings),
+      ...upstreamsConfig(settings),
+      host: settings.HOST,
+      port: settings.PORT,
+      internalSecret: settings.INTERNAL_SECRET,
+      previousInternalSecrets: settings.INTERNAL_SECRET_PREVIOUS,
+      opsHost: settings.OPS_HOST,
+      opsPort: settings.OPS_PORT,
       publicAddress: part(publicAddress),
-      passkeyOrigins: given.PASSKEY_ORIGINS,
-      trustProxy: given.TRUST_PROXY,
-      logAddresses: given.LOG_ADDRESSES,
+      passkeyOrigins: settings.PASSKEY_ORIGINS,
+      trustProxy: settings.TRUST_PROXY,
+      logAddresses: settings.LOG_ADDRESSES,
       services: part(replicasOfServices),
       dnsServers: part(({ SERVICE_DNS }) => SERVICE_DNS.split(',').filter((server) => server !== '')),
       redis,

@@ -40,12 +40,12 @@ export function createGatewayMetrics(metrics: Metrics, gauges: Gauges) {
 }
 
 function memoize<K, T>(create: (key: K) => T): (key: K) => T {
-  const known = new Map<K, T>()
+  const values = new Map<K, T>()
   return (key) => {
-    const found = known.get(key)
-    if (found !== undefined) return found
+    const value = values.get(key)
+    if (value !== undefined) return value
     const created = create(key)
-    known.set(key, created)
+    values.set(key, created)
     return created
   }
 }

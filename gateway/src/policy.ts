@@ -1,11 +1,11 @@
 import { limits, upstreamLimits } from '@gatehouse/contracts'
 
 export const policy = {
-  /** Contract: 1, statuses. */
+  /** More than that is 431. Contract: 1, statuses. */
   headerBytes: 32 * 1024,
   jsonBodyBytes: limits.jsonBodyBytes,
   uploadBodyBytes: limits.uploadBytes + 64 * 1024,
-  /** Contract: 7, relay. */
+  /** A batch of a peer may be larger than any other body. Contract: 7, relay. */
   relayBodyBytes: 10 * 1024 * 1024,
   preflightSeconds: 86_400,
   upstreamKeysSeconds: 300,
@@ -63,7 +63,7 @@ export const defaultCapacity = {
   fileConnectionsPerReplica: 64,
   /** HTTP connections, and also requests under way, of one client network. */
   connectionsPerNetwork: 256,
-  /** Contract: 6. */
+  /** At one gateway. Contract: 6, sockets of an account. */
   socketsPerNetwork: 1_000,
   uploads: 32,
   uploadsPerNetwork: 8,
@@ -90,7 +90,7 @@ export const defaultTimeouts = {
   bodyMs: 30_000,
   clientReadMs: 60_000,
   upgradeMs: 10_000,
-  /** A socket that takes nothing is ended: the session gateway pings each 30 s. Contract: 6. */
+  /** A socket that takes nothing is ended: the session gateway pings each 30 s. Contract: 6, heartbeat. */
   socketSilenceMs: 70_000,
   /** The time between the close frames and the end of the sockets. */
   drainTimeoutMs: 3_000,

@@ -132,7 +132,7 @@ function serverOptions(timeouts: Timeouts): ServerOptions {
   }
 }
 
-/** Contract: 6, 8. */
+/** Ends sockets and requests at the same time: together they take as long as the slower one. Contract: 6, server going away; 8, drain. */
 async function stop(http: Listening, upgrades: UpgradeHandler): Promise<void> {
   // Nothing has acted on an incomplete request, so the client can repeat it.
   const receiveLimit = setTimeout(() => {
@@ -144,7 +144,7 @@ async function stop(http: Listening, upgrades: UpgradeHandler): Promise<void> {
   clearTimeout(receiveLimit)
 }
 
-/** Contract: 8. */
+/** Health and metrics have a port that the public never reaches. Contract: 8, ports. */
 async function startOperatorPort(deps: Deps, lifecycle: Lifecycle): Promise<Listening> {
   const { metrics, config } = deps
   const app = new Koa()

@@ -115,7 +115,7 @@ describe('applications that log people in, in the browser', function () {
     await using page = await open(path)
     await actions.logIn(page, { username: 'mia', password })
     await page.getByRole('heading', { name: shown('Log in to {name}', { name }) }).waitFor()
-    await actions.waitForText(page, 'See your username, display name and picture')
+    await actions.waitForText(page, 'See your username, display name and avatar')
     expect(await findFaults(page)).to.deep.equal([])
     await actions.click(page, 'Allow')
     const granted = await oidc.authorizationCodeGrant(config, await comeBack(page), checks)

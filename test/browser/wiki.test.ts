@@ -32,7 +32,7 @@ describe('a person in a wiki that logs people in with this instance', function (
     await page.goto(wiki)
     await page.waitForURL(`${origin}/login?**`)
     await actions.logIn(page, { username: 'alice', password })
-    await actions.waitForText(page, 'See your username, display name and picture')
+    await actions.waitForText(page, 'See your username, display name and avatar')
     await actions.click(page, 'Allow')
     await page.getByText('Hello alice').waitFor()
     const read = async () => (await context.request.get(wiki, { maxRedirects: 0 })).status()

@@ -8,7 +8,7 @@ import type { TestUser } from './users.ts'
 /** Of each gateway: they write in turn, and `watcher` hears of it. */
 export type ProbeUsers = { watcher: TestUser; writers: TestUser[] }
 
-/** An account may write sixty times a minute. Contract: 3. */
+/** An account may write sixty times a minute. Contract: 1, rate limits. */
 export const writersOfGateway = 12
 const everyMs = 100
 /** While nothing is answered. */

@@ -65,7 +65,7 @@ export function startSocketClient(
   }
 }
 
-/** Users whose shown status is wrong: online with an open socket, offline without. Contract: 6. */
+/** Users whose shown status is wrong: online with an open socket, offline without. Contract: 6, status. */
 export async function findWrongPresence(
   instance: InstanceClient,
   reader: TestUser,

@@ -2,7 +2,7 @@ import type { History } from './history.ts'
 import type { InstanceClient } from './instance-client.ts'
 import type { TestUser } from './users.ts'
 
-/** An account may write sixty times a minute. Contract: 3. */
+/** An account may write sixty times a minute. Contract: 1, rate limits. */
 const writeIntervalMs = 1_050
 
 /**

@@ -41,7 +41,7 @@ const referenceNames = ['nova', 'orbit', 'pulsar', 'quasar', 'rigel', 'sirius', 
 
 /**
  * Peers instances, lets people act across them while instances fail, and judges what is left by what was acknowledged.
- * Contract: 7; docs/federation/protocol.md.
+ * Contract: 7, as a whole; docs/federation/protocol.md.
  */
 export async function runMesh({ seed, size, minutes, log }: MeshOptions): Promise<MeshRun> {
   const startedAt = performance.now()

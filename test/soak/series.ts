@@ -28,7 +28,7 @@ export type Judged = Trend & {
   verdict: Verdict | 'too short'
 }
 
-/** Rows that stay for each account by design: tombstones, their history, and what is kept for days. Contract: 3, 5. */
+/** Rows that stay for each account by design: tombstones, their history, and what is kept for days. Contract: 2, tombstones. */
 const rowsPerAccount: Readonly<Record<string, number>> = {
   'rows: users': 1.05,
   'rows: account_versions': 1.05,

@@ -50,13 +50,13 @@ const twoOfEach: Record<Role, number> = {
   gateway: 2,
 }
 const defaultBetweenReplacementsMs = 2_000
-/** Containers and pods are given 40 s. Contract: 8. */
+/** Containers and pods are given 40 s. Contract: 8, drain. */
 const stopLimitMs = 36_000
 const outboxLimitMs = 60_000
 
 /**
  * Runs a distributed instance under load and replaces its processes one after the other, services before gateways. What the
- * clients saw is in the history, violations among it. Contract: 8; Design: invariants 1, 2.
+ * clients saw is in the history, violations among it. Contract: 8, drain; Design: invariants 1, 2.
  */
 export async function runUpgrade(options: UpgradeOptions): Promise<UpgradeRun> {
   const startedAt = performance.now()

@@ -18,7 +18,7 @@ export const anyAddress = (): string => `203.0.${randomInt(256)}.${randomInt(1, 
 
 /**
  * Calls the instance as a client behind a proxy does: kept-alive connections, another gateway where a connection is refused,
- * a repetition after 503 with Retry-After. Every other failure is a violation: a lost request. Contract: 8.
+ * a repetition after 503 with Retry-After. Every other failure is a violation: a lost request. Contract: 8, drain.
  */
 export function createStrictClient(balancer: Balancer, history: History): InstanceClient & AsyncDisposable {
   const dispatcher = new Agent({ connections: 32, headersTimeout: responseTimeoutMs, bodyTimeout: responseTimeoutMs })

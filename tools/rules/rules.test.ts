@@ -40,7 +40,8 @@ describe('the rules and where they are implemented', () => {
   it('understands sections of the contract and their items', () => {
     expect(names.contract('7, fan-out')).to.deep.equal(['Contract 7, Fan-out'])
     expect(names.contract('7, handshake, asked')).to.deep.equal(['Contract 7, Handshake, asked'])
-    expect(names.contract('8, TRUST_PROXY')).to.deep.equal(['Contract 8'])
+    expect(names.contract('8, settings, TRUST_PROXY')).to.deep.equal(['Contract 8, Settings'])
+    expect(names.contract('8, as a whole')).to.deep.equal(['Contract 8'])
     expect(names.contract('protocol.md 4')).to.deep.equal([])
   })
 
@@ -83,6 +84,19 @@ describe('the rules and where they are implemented', () => {
     )
     expect(gaps).to.include('Registration 3:').and.include('Registration 2:').and.not.include('Registration 1:')
     expect(gaps).to.include('Contract 6, ready: no test').and.include('a.ts names "Login 7", which is no rule')
+  })
+
+  it('reports tags that name a section without an item, or an item that the section does not have', () => {
+    const gapsOf = (tag: string) => {
+      const operations = readOperations('a.ts', `/** Contract: ${tag}. */\nexport const x = 1`, names)
+      return findGaps(rules, operations, []).filter((gap) => gap.startsWith('a.ts'))
+    }
+
+    expect(gapsOf('7')).to.deep.equal(['a.ts names "Contract 7 without an item", which is no rule'])
+    expect(gapsOf('7, no such item')).to.deep.equal(['a.ts names "Contract 7, no such item", which is no rule'])
+    expect(gapsOf('7, Fan-out; Spec: Login 1, no heading')).to.deep.equal([])
+    expect(gapsOf('7, Fan-out; Spec: no heading')).to.deep.equal(['a.ts names "no heading", which is no rule'])
+    expect([...gapsOf('7, as a whole'), ...gapsOf('7, Fan-out; protocol.md 4')]).to.deep.equal([])
   })
 
   it('selects rules as tags name them, whole sections too, and none by another name', () => {

@@ -42,7 +42,7 @@ export function specificationNames(rules: readonly Rule[]): FindRules {
     )
 }
 
-/** `7, fan-out` names an item, `7` the section. */
+/** `7, fan-out` names an item, `7` and `7, as a whole` the section. Other words are given as they are: no rule has that name. */
 export function contractNames(rules: readonly Rule[]): FindRules {
   return (text) => {
     const [, section, words = ''] = /^([1-9])\b(.*)$/s.exec(text) ?? []
@@ -50,7 +50,8 @@ export function contractNames(rules: readonly Rule[]): FindRules {
     const start = `Contract ${section}, `
     const items = rules.flatMap(({ name }) => (name.startsWith(start) ? [name.slice(start.length)] : []))
     const named = items.filter((item) => words.toLowerCase().includes(`, ${item.toLowerCase()}`))
-    return named.length > 0 ? named.map((item) => start + item) : [`Contract ${section}`]
+    if (named.length > 0) return named.map((item) => start + item)
+    return [`Contract ${section}${words === ', as a whole' ? '' : words}`]
   }
 }
 
@@ -101,15 +102,22 @@ function readDocstrings(source: string, pages: Pages) {
   return [...source.matchAll(docstring)].flatMap(({ 0: whole, 1: comment = '', 2: next = '', index }) => {
     const words = comment.replace(/\n\s*\*/g, ' ').replace(/\s+/g, ' ')
     const rules = [
-      ...tagsOf(words, 'Spec').flatMap(pages.specification),
-      ...tagsOf(words, 'Contract').flatMap(pages.contract),
+      ...tagsOf(words, 'Spec').flatMap((tag) => namesOrItself(pages.specification(tag), tag)),
+      ...tagsOf(words, 'Contract').flatMap((tag) => (/^[1-9]$/.test(tag) ? [withoutItem(tag)] : pages.contract(tag))),
     ]
     return rules.length > 0 ? [{ rules, next, following: source.slice(index + whole.length - next.length) }] : []
   })
 }
 
+/** The name of a page is no rule, and any other unknown name is reported. */
+const namesOrItself = (names: string[], tag: string): string[] =>
+  names.length > 0 || /^$|^docs\/|^protocol$/.test(tag) ? names : [tag]
+
+/** A reader of `Contract: 7` would have to read the whole section. */
+const withoutItem = (section: string) => `Contract ${section} without an item`
+
 function tagsOf(words: string, tag: 'Spec' | 'Contract'): string[] {
-  const tags = words.matchAll(new RegExp(`\\b${tag}: ([^.]*)`, 'g'))
+  const tags = words.matchAll(new RegExp(`\\b${tag}: ((?:(?!\\b(?:Spec|Contract|Design): )[^.])*)`, 'g'))
   // `3, sockets; 7, fan-out; protocol.md 4` has two sections of the contract.
   return [...tags].flatMap(([, text = '']) => text.split(';')).map((part) => part.trim())
 }

@@ -16,17 +16,17 @@ const own = /node_modules|node:|libs\/database\/src|tools\/test-runner/
 
 /** Writes, when the process ends, the statements that services have sent. Migrations, and what a test itself asks, are not among them. */
 export function collectStatements(): void {
-  const found = new Map<string, string>()
+  const statements = new Map<string, string>()
   subscribe('gatehouse:statement', (message) => {
     const { user, text, form: withNumbers } = message as { user: string; text: string; form: string }
     const form = withoutCounts(withNumbers)
-    if (user.startsWith('gatehouse_') && !found.has(form) && !isOfTest()) found.set(form, text)
+    if (user.startsWith('gatehouse_') && !statements.has(form) && !isOfTest()) statements.set(form, text)
   })
   process.on('exit', () => {
-    if (found.size === 0) return
+    if (statements.size === 0) return
     mkdirSync(statementsFolder(), { recursive: true })
     const name = `${Date.now()}-${process.pid}.json`
-    writeFileSync(join(statementsFolder(), name), JSON.stringify([...found.values()]))
+    writeFileSync(join(statementsFolder(), name), JSON.stringify([...statements.values()]))
   })
 }
 

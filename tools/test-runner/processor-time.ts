@@ -63,12 +63,12 @@ export function watchProcessorTime(): { look(): void; stop(): ProcessorTime[] } 
     // Another process has got its number.
     if (running.has(pid) && running.get(pid)?.startedAt !== stat?.startedAt) end(pid)
     if (!stat) return
-    const known = running.get(pid) ?? begin(pid, stat)
-    if (!known) return
-    known.looks += 1
+    const observed = running.get(pid) ?? begin(pid, stat)
+    if (!observed) return
+    observed.looks += 1
     // A new process may still have the command line of its parent.
-    if (known.looks <= 2) known.kind = kindOf(pid)
-    Object.assign(known, { own: stat.own, ofEnded: stat.ofEnded })
+    if (observed.looks <= 2) observed.kind = kindOf(pid)
+    Object.assign(observed, { own: stat.own, ofEnded: stat.ofEnded })
   }
 
   function begin(pid: string, { parentPid, startedAt }: Stat): Process | undefined {

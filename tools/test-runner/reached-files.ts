@@ -40,24 +40,24 @@ export function findReached(root: string, changed: readonly string[], tests: rea
   const files = listFiles(root)
   const findNamed = namedFiles(root, [...new Set([...files, ...changed])])
   const reaching = new Map<string, string[]>()
-  const add = (file: string, named: string) => reaching.set(named, [...(reaching.get(named) ?? []), file])
-  for (const file of files.filter((name) => code.test(name))) for (const named of findNamed(file)) add(file, named)
-  for (const test of tests) for (const named of underEveryTest) add(test, named)
-  const found = new Set(changed)
-  for (const file of found) for (const by of reaching.get(file) ?? []) found.add(by)
-  return tests.filter((test) => found.has(test))
+  const add = (file: string, target: string) => reaching.set(target, [...(reaching.get(target) ?? []), file])
+  for (const file of files.filter((name) => code.test(name))) for (const target of findNamed(file)) add(file, target)
+  for (const test of tests) for (const target of underEveryTest) add(test, target)
+  const reached = new Set(changed)
+  for (const file of reached) for (const by of reaching.get(file) ?? []) reached.add(by)
+  return tests.filter((test) => reached.has(test))
 }
 
 /** Gives the files that the texts of a file name. */
 function namedFiles(root: string, files: readonly string[]): (file: string) => ReadonlySet<string> {
-  const known = new Set(files)
+  const existing = new Set(files)
   const packages = readPackages(root, files)
   const inFolder = new Map<string, string[]>()
   for (const file of files) {
     for (let folder = dirname(file); folder !== '.'; folder = dirname(folder))
       inFolder.set(folder, [...(inFolder.get(folder) ?? []), file])
   }
-  const at = (path: string) => (known.has(path) ? [path] : (inFolder.get(path.replace(/\/$/, '')) ?? []))
+  const at = (path: string) => (existing.has(path) ? [path] : (inFolder.get(path.replace(/\/$/, '')) ?? []))
 
   function resolve(text: string, from: string): readonly string[] {
     if (placeholder.test(text)) return matching(text, files)
@@ -65,7 +65,7 @@ function namedFiles(root: string, files: readonly string[]): (file: string) => R
     if (ofPackage) return ofPackage
     const beside = posix.join(dirname(from), text)
     if (text.startsWith('.')) return at(beside)
-    return text.includes('/') ? [...at(text), ...at(beside)] : known.has(text) ? [text] : []
+    return text.includes('/') ? [...at(text), ...at(beside)] : existing.has(text) ? [text] : []
   }
 
   return (file) => {

@@ -26,8 +26,8 @@ export function watchRefusals(channel = 'gatehouse:refusal'): SeenRefusals {
   return seen
 }
 
-/** What endpoints declare for themselves, and `given` lacks. */
-export function findUngiven(given: ReadonlySet<string>): string[] {
+/** What endpoints declare for themselves, and `observed` lacks. */
+export function findUngiven(observed: ReadonlySet<string>): string[] {
   const declared = [...byRoute].flatMap(([route, { refusals = [] }]) => refusals.map((code) => `${route}: ${code}`))
-  return declared.filter((refusal) => !given.has(refusal)).sort()
+  return declared.filter((refusal) => !observed.has(refusal)).sort()
 }

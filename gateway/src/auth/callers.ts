@@ -19,8 +19,8 @@ export function createCallerSigners({ keys, issuer, clock }: SignerOptions) {
         const options = { issuer, audience, now: clock.now() }
         if (upstream) return signCaller(keys, { address, account: null, upstream }, options)
         if (account) {
-          const stated = tellsTokenIssue ? account : { ...account, tokenIssuedAt: undefined }
-          return signCaller(keys, { address, account: stated }, options)
+          const visibleAccount = tellsTokenIssue ? account : { ...account, tokenIssuedAt: undefined }
+          return signCaller(keys, { address, account: visibleAccount }, options)
         }
         const last = ofAddresses.get(address)
         if (last && last.reuseUntil > options.now) return last.token

@@ -7,7 +7,7 @@ export type ClientAddress = (remote: string | undefined, forwardedFor: string | 
 
 // proxy-addr misreads ports, brackets and zones, and refuses a range of /0.
 
-/** The client is the nearest untrusted address. Throws ConfigurationError. Contract: 8, TRUST_PROXY. */
+/** The client is the nearest untrusted address. Throws ConfigurationError. Contract: 8, settings, TRUST_PROXY. */
 export function createClientAddress(trustProxy: string): ClientAddress {
   const isTrusted = parseTrusted(trustProxy)
   return (remote = '', forwardedFor) => {

@@ -5,7 +5,7 @@ import { acceptRequestId, requestIdHeader, type Lifecycle } from '@gatehouse/ser
 import { policy } from '../policy.ts'
 import { allMethods, refusalHeaders } from './headers.ts'
 
-/** Contract: 1. */
+/** Answers what Node's parser rejects in the form of every other error. Contract: 1, errors. */
 export function handleClientErrors(server: Server, lifecycle: Lifecycle, random: Random): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable || hasResponseBegun(socket)) return void socket.destroy()
@@ -17,7 +17,7 @@ export function handleClientErrors(server: Server, lifecycle: Lifecycle, random:
   })
 }
 
-/** For a connection without a `ServerResponse`. Contract: 1. */
+/** For a connection without a `ServerResponse`. Contract: 1, errors. */
 export function endWithError(socket: Duplex, refusal: Refusal, requestId: string): void {
   socket.on('error', () => socket.destroy())
   const text = JSON.stringify(refusal.body)

@@ -42,7 +42,7 @@ export function createResponseHeaders({ origin }: PublicAddress) {
   }
 }
 
-/** A client may come back in a second where a refusal names no other time. Contract: 1. */
+/** A client may come back in a second where a refusal names no other time. Contract: 1, statuses. */
 export function refusalHeaders({ status, headers }: Refusal): [name: string, value: string][] {
   const isRetryable = status === 429 || status === 503 || status === 504
   return Object.entries({ ...(isRetryable && { 'Retry-After': '1' }), ...headers })
@@ -71,16 +71,16 @@ const droppedFromRequests = new Set([
 ])
 const droppedFromResponses = new Set([...hopByHopHeaders, requestIdHeader, drainingHeader, 'x-powered-by', 'server'])
 
-/** Design: invariant 6. */
+/** What the client says about the caller is dropped: only the gateway may say it. Design: invariant 6. */
 export function toUpstreamHeaders(
   received: IncomingHttpHeaders,
   { callerToken, requestId, span }: { callerToken: string; requestId: string; span?: Span | undefined },
 ): HeaderList {
   const headers = [callerHeader, callerToken, requestIdHeader, requestId]
   if (span) headers.push('traceparent', span.traceparent)
-  const named = namedInConnection(received.connection)
+  const hopByHop = namedInConnection(received.connection)
   for (const name in received) {
-    if (!droppedFromRequests.has(name) && !isReserved(name) && !named?.has(name)) copy(received, name, headers)
+    if (!droppedFromRequests.has(name) && !isReserved(name) && !hopByHop?.has(name)) copy(received, name, headers)
   }
   return headers
 }
@@ -99,9 +99,9 @@ export function isReserved(name: string): boolean {
 
 export function toClientHeaders(received: IncomingHttpHeaders, dropped?: ReadonlySet<string>): HeaderList {
   const headers: HeaderList = []
-  const named = namedInConnection(received.connection)
+  const hopByHop = namedInConnection(received.connection)
   const isKept = (name: string): boolean =>
-    name in received && !droppedFromResponses.has(name) && !dropped?.has(name) && !named?.has(name)
+    name in received && !droppedFromResponses.has(name) && !dropped?.has(name) && !hopByHop?.has(name)
   for (const name in received) if (isKept(name)) copy(received, name, headers)
   if (!isKept('cache-control')) headers.push('Cache-Control', 'no-store')
   if (!isKept('content-security-policy')) headers.push('Content-Security-Policy', apiContentPolicy)

@@ -6,7 +6,7 @@ import type { GatewayMetrics } from '../metrics.ts'
 import { apiContentPolicy, refusalHeaders, type HeaderList, type ResponseHeaders } from './headers.ts'
 
 /** service-kit writes to the same channel. */
-const answered = channel('gatehouse:refusal')
+const refusalChannel = channel('gatehouse:refusal')
 
 type ContextDeps = Pick<Context, 'log' | 'tracing'> & {
   responseHeaders: ResponseHeaders
@@ -18,7 +18,7 @@ export const clientClosedRequest = 499
 
 const contexts = new WeakMap<ServerResponse, RequestContext>()
 
-/** Of the response to a request that a drain gives up. A pipelined one, which waits for its turn, is not sent. Contract: 1, 8. */
+/** Of the response to a request that a drain gives up. A pipelined one, which waits for its turn, is not sent. Contract: 1, statuses; 8, drain. */
 export const lateHeadersOf = (response: ServerResponse): HeaderList => contexts.get(response)?.withApiHeaders([]) ?? []
 
 export class RequestContext {
@@ -93,7 +93,7 @@ export class RequestContext {
     }
     if (fault) this.#deps.log.error({ requestId, err: error, route }, 'request failed')
     if (response.headersSent) return void response.destroy()
-    answered.publish({ route, code: refusal.code })
+    refusalChannel.publish({ route, code: refusal.code })
     const text = JSON.stringify(refusal.body)
     const headers = ['Content-Type', 'application/json; charset=utf-8']
     headers.push('Content-Length', String(Buffer.byteLength(text)), 'Cache-Control', 'no-store')
@@ -123,7 +123,7 @@ type Outcome = { method: string | undefined; status: number; seconds: number }
 /** Never the path or the query, which may hold an invite token. */
 type AccessEntry = Outcome & Pick<RequestContext, 'requestId' | 'route' | 'userId' | 'clientAddress'>
 
-/** Contract: 1. */
+/** One entry for each request, with its id. Contract: 1, request ids. */
 export type AccessLog = (entry: AccessEntry) => void
 
 const frequentRoutes = new Set(['/api/health', 'web'])

@@ -17,7 +17,7 @@ type LimitOptions = {
 
 type Entry = { network: string | undefined; socketNetwork: string | undefined; descriptors: number }
 
-/** Contract: 6. */
+/** Limits the connections of each client network, and of all together. Contract: 6, sockets of an account. */
 export function createConnectionLimits({ capacity, descriptors, networkOf, onRefused }: LimitOptions) {
   const connections = createQuota(capacity.connectionsPerNetwork)
   const sockets = createQuota(capacity.socketsPerNetwork)
@@ -88,7 +88,7 @@ export function createUploadLimits(capacity: Capacity) {
   const networks = createQuota(capacity.uploadsPerNetwork, capacity.uploads)
   const accounts = createQuota(capacity.uploadsPerAccount)
   return {
-    /** The upload ends with its response. Throws too_many_uploads. Contract: 1. */
+    /** The upload ends with its response. Throws too_many_uploads. Contract: 1, statuses. */
     start: ({ network, response }: { network: string; response: ServerResponse }, userId: string): void => {
       if (response.destroyed) return
       if (!networks.take(network)) throw refuse.too_many_uploads()

@@ -19,9 +19,9 @@ export async function openRateLimits({ redis: address, log, metrics }: Options) 
 
   function limitersOf(limit: RateLimit): Limiters {
     const { name, requests, windowSeconds } = limit
-    const known = limitersByName.get(name)
+    const limiters = limitersByName.get(name)
     // Limits of upstreams may change.
-    if (known?.limit.requests === requests && known.limit.windowSeconds === windowSeconds) return known
+    if (limiters?.limit.requests === requests && limiters.limit.windowSeconds === windowSeconds) return limiters
     const options = { keyPrefix: `gh:limit:${name}`, points: requests, duration: windowSeconds }
     const shared = redis && new RateLimiterRedis({ ...options, storeClient: redis, rejectIfRedisNotReady: true })
     const created = { limit, local: new RateLimiterMemory(options), shared }
@@ -29,10 +29,10 @@ export async function openRateLimits({ redis: address, log, metrics }: Options) 
     return created
   }
   return {
-    /** Of an address, or what the limit is by. Counts refused requests too. Never rejects. Spec: Limits; Contract: 1. */
-    consume: async (limit: RateLimit, given: string) => {
+    /** `subject`: an address, or the ID that the limit counts by. Counts refused requests too. Never rejects. Spec: Limits; Contract: 1, rate limits. */
+    consume: async (limit: RateLimit, subject: string) => {
       const { local, shared } = limitersOf(limit)
-      const key = limit.by ? given : clientNetwork(given)
+      const key = limit.by ? subject : clientNetwork(subject)
       const countShared = shared && limited?.(() => count(shared, key)).catch(() => undefined)
       const [here, everywhere] = await Promise.all([count(local, key), countShared])
       if (shared && !everywhere) metrics.limitCountedLocally(limit.name)

@@ -20,7 +20,7 @@ const localMethods = ['GET', 'HEAD', 'OPTIONS']
 
 type LocalDeps = { signingKeys: SigningKeys; config: Pick<GatewayConfig, 'publicAddress' | 'passkeyOrigins'> }
 
-/** Throws not_found, method_not_allowed. Contract: 8; 3, Passkeys. */
+/** Throws not_found, method_not_allowed. Contract: 8, public routes of the gateway; 3, Passkeys. */
 export function serveLocalRoutes(findRoute: FindRoute, { signingKeys, config }: LocalDeps): LocalMiddleware {
   const { published: keys } = signingKeys
   const origins = [config.publicAddress.origin, ...(config.passkeyOrigins ?? [])].filter((one) =>
@@ -64,7 +64,7 @@ export function serveLocalRoutes(findRoute: FindRoute, { signingKeys, config }: 
   }
 }
 
-/** Contract: 1, CORS. */
+/** The gateway answers preflights itself, also for endpoints of services. Contract: 1, CORS. */
 function answerOptions(ctx: LocalContext, allowed: readonly string[] | undefined): void {
   if (ctx.get('Access-Control-Request-Method') !== '') {
     ctx.set('Access-Control-Allow-Methods', allMethods)
@@ -89,17 +89,17 @@ type Document = { type: string; contentPolicy: string; text: string }
 
 /** The document is made at the first request. */
 function serveDocument(create: () => Document): Serve {
-  let made: (Document & { etag: string }) | undefined
+  let cached: (Document & { etag: string }) | undefined
   return (ctx) => {
-    if (!made) {
+    if (!cached) {
       const document = create()
-      made = { ...document, etag: etagOf(document.text) }
+      cached = { ...document, etag: etagOf(document.text) }
     }
     ctx.set('Cache-Control', 'no-cache')
-    ctx.set('Content-Security-Policy', made.contentPolicy)
-    ctx.type = made.type
-    ctx.body = made.text
-    setEtag(ctx, made.etag)
+    ctx.set('Content-Security-Policy', cached.contentPolicy)
+    ctx.type = cached.type
+    ctx.body = cached.text
+    setEtag(ctx, cached.etag)
   }
 }
 
@@ -114,6 +114,6 @@ export function etagOf(content: string | Buffer): string {
 /** `ctx.fresh` ignores If-None-Match beside `Cache-Control: no-cache`, which fetch() adds. */
 export function setEtag(ctx: LocalContext, etag: string): void {
   ctx.set('ETag', etag)
-  const known = ctx.get('If-None-Match').split(',')
-  if (known.some((one) => one.trim().replace(/^W\//, '') === etag)) ctx.status = 304
+  const etags = ctx.get('If-None-Match').split(',')
+  if (etags.some((one) => one.trim().replace(/^W\//, '') === etag)) ctx.status = 304
 }

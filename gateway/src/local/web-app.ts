@@ -119,20 +119,20 @@ type Describe = ReturnType<typeof createLinkPreviews>
 /** For programs that preview links and run no script. Without an answer of identity the last name stands. */
 function createLinkPreviews(deps: Pick<Deps, 'replicas' | 'signers' | 'clock' | 'log' | 'config'>) {
   const { clock, config } = deps
-  let known: Described | null = null
+  let instance: Described | null = null
   let askedAt = -Infinity
   let asking: Promise<void> | null = null
 
   const ask = async (): Promise<void> => {
     askedAt = clock.now()
-    known = (await fetchInstance(deps)) ?? known
+    instance = (await fetchInstance(deps)) ?? instance
     asking = null
   }
   return async (ctx: LocalContext, file: string): Promise<void> => {
     if (clock.now() - askedAt > policy.linkPreviewMs) asking ??= ask()
-    if (!known) await asking
+    if (!instance) await asking
     const page = await readFile(file, 'utf8')
-    const described = known && describePage(page, known, config.publicAddress.origin, ctx)
+    const described = instance && describePage(page, instance, config.publicAddress.origin, ctx)
     if (described === null || described === page) return
     ctx.remove('Content-Encoding')
     ctx.body = described
@@ -160,8 +160,8 @@ async function fetchInstance({ replicas, signers, log }: Pick<Deps, 'replicas' |
 
 const escape = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
 
-function describePage(page: string, known: Described, origin: string, { url, state }: LocalContext): string {
-  const { name, description, logo } = known
+function describePage(page: string, instance: Described, origin: string, { url, state }: LocalContext): string {
+  const { name, description, logo } = instance
   const isInvite = /[?&]invite=/.test(url)
   const shown = {
     title: name,

@@ -19,7 +19,7 @@ export function hasBody({ headers }: IncomingMessage): boolean {
 
 /**
  * Resolves to the function that gives the service the body. A body that is not streamed is read first, which keeps slow
- * clients off services and allows retries. Throws body_too_large, too_many_uploads. Contract: 1.
+ * clients off services and allows retries. Throws body_too_large, too_many_uploads. Contract: 1, JSON bodies.
  */
 export async function receiveBody(context: RequestContext, mode: RouteTarget['body']): Promise<() => Body> {
   const { request, response } = context
@@ -42,13 +42,13 @@ export async function receiveBody(context: RequestContext, mode: RouteTarget['bo
 /** Memory beyond a JSON body is given back when the response has ended. */
 function holderOf({ network, response }: RequestContext, budget: Quota | undefined): (size: number) => boolean {
   if (!budget) return () => true
-  let held = 0
-  response.once('close', () => budget.release(network, held))
+  let heldBytes = 0
+  response.once('close', () => budget.release(network, heldBytes))
   return (size) => {
-    const more = size - policy.jsonBodyBytes - held
+    const more = size - policy.jsonBodyBytes - heldBytes
     if (more <= 0) return true
     if (!budget.take(network, more)) return false
-    held += more
+    heldBytes += more
     return true
   }
 }
@@ -96,7 +96,7 @@ type BufferDeps = Pick<Deps, 'timeouts' | 'capacity'>
 /** Reads ahead of a slow client, up to 1 MiB. A client that is too slow is cut off. */
 export function createResponseBuffer({ timeouts, capacity }: BufferDeps, context: RequestContext, budget: Quota) {
   const { response, network } = context
-  let held = 0
+  let heldBytes = 0
   let paused: Dispatcher.DispatchController | undefined
   let timer: NodeJS.Timeout | undefined
 
@@ -106,8 +106,8 @@ export function createResponseBuffer({ timeouts, capacity }: BufferDeps, context
   }
   const release = (): void => {
     clearTimeout(timer)
-    if (held > 0) budget.release(network, held)
-    held = 0
+    if (heldBytes > 0) budget.release(network, heldBytes)
+    heldBytes = 0
     const controller = paused
     paused = undefined
     controller?.resume()
@@ -118,13 +118,13 @@ export function createResponseBuffer({ timeouts, capacity }: BufferDeps, context
     /** Called when the client has not read earlier bytes. */
     hold: (controller: Dispatcher.DispatchController, bytes: number): void => {
       if (!budget.take(network, bytes)) return void response.destroy()
-      held += bytes
+      heldBytes += bytes
       const isFull = budget.total() >= capacity.bufferedBytes
-      if (paused || (held <= policy.bufferedBytes && !isFull)) return
+      if (paused || (heldBytes <= policy.bufferedBytes && !isFull)) return
       paused = controller
       controller.pause()
       cutAfter(timeouts.bodyMs)
     },
-    end: (): void => void (held > 0 && cutAfter(timeouts.clientReadMs)),
+    end: (): void => void (heldBytes > 0 && cutAfter(timeouts.clientReadMs)),
   }
 }

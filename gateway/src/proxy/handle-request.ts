@@ -65,24 +65,24 @@ async function waitForTurn(socket: Socket, response: ServerResponse): Promise<bo
 async function serveTarget(deps: Deps, context: RequestContext, target: RouteTarget): Promise<void> {
   context.route = target.route
   const { limit, isRead, isUpload, body } = target
-  const judgeAgain = (): Promise<SignedCaller> => authenticate(deps, context, target)
+  const reauthenticate = (): Promise<SignedCaller> => authenticate(deps, context, target)
   if (limit && !limit.by) await enforceRateLimit(deps, context, limit, context.clientAddress)
   let openBody = openNoBody
   if (!isRead && hasBody(context.request)) {
     // A body is read only with a genuine token or statement. Revocation is checked after the body.
     if (countsToken(context, target)) verifyBearer(deps, context)
-    if (target.access === 'upstream') await judgeAgain()
+    if (target.access === 'upstream') await reauthenticate()
     openBody = await receiveBody(context, body)
   }
-  const caller = await judgeAgain()
+  const caller = await reauthenticate()
   if (isUpload) deps.uploadLimits.start(context, caller.userId)
   if (limit?.by) await enforceRateLimit(deps, context, limit, caller.upstream ?? caller.userId)
-  await proxyRequest(deps, context, { target, caller, judgeAgain, openBody })
+  await proxyRequest(deps, context, { target, caller, reauthenticate, openBody })
 }
 
 type QuotaDeps = Pick<Deps, 'connectionLimits' | 'requestQuota'>
 
-/** Throws too_many_connections. Contract: 1. */
+/** Throws too_many_connections. Contract: 1, statuses. */
 function limitRequests({ connectionLimits, requestQuota }: QuotaDeps, context: RequestContext): void {
   const { request, response, network } = context
   const isRefused = connectionLimits.isRefused(request.socket)
@@ -93,7 +93,7 @@ function limitRequests({ connectionLimits, requestQuota }: QuotaDeps, context: R
 
 type LimitDeps = Pick<Deps, 'rateLimits' | 'gatewayMetrics'>
 
-/** Counts by address first, and by account or upstream once the caller is known. Throws rate_limited. Spec: Limits; Contract: 1, 3. */
+/** Counts by address first, and by account or upstream once the caller is known. Throws rate_limited. Spec: Limits; Contract: 1, rate limits. */
 async function enforceRateLimit(
   deps: LimitDeps,
   context: RequestContext,

@@ -13,13 +13,13 @@ import { createResponseBuffer, type Body, type ResponseBuffer } from './bodies.t
 
 type ProxyDeps = Pick<Deps, 'timeouts' | 'capacity' | 'gatewayMetrics' | 'log'>
 type Proxied = { target: RouteTarget; caller: SignedCaller }
-/** `judgeAgain` is called when the request had to wait. */
-type ProxyOptions = Proxied & { judgeAgain: () => Promise<SignedCaller>; openBody: () => Body }
+/** `reauthenticate` is called when the request had to wait. */
+type ProxyOptions = Proxied & { reauthenticate: () => Promise<SignedCaller>; openBody: () => Body }
 
 /**
  * Sends a request and streams the response. Another replica is tried when the request was not seen or changes nothing;
  * where there is none, a read that broke off is sent once more, on a new connection.
- * Throws invalid_input for a malformed query, busy, and what `judgeAgain` throws. Design: invariant 6; Contract: 1.
+ * Throws invalid_input for a malformed query, busy, and what `reauthenticate` throws. Design: invariant 6; Contract: 1, statuses.
  */
 export async function proxyRequest(deps: ProxyDeps, context: RequestContext, options: ProxyOptions): Promise<void> {
   const { target, openBody } = options
@@ -35,7 +35,7 @@ export async function proxyRequest(deps: ProxyDeps, context: RequestContext, opt
       throw refuse.busy()
     }
     try {
-      caller = await options.judgeAgain()
+      caller = await options.reauthenticate()
     } catch (error) {
       slots.release(network)
       throw error
@@ -147,7 +147,7 @@ function kindOfFailure(error: Error, wasSent: boolean): FailureKind {
   return timeoutErrors.has(code) ? 'timeout' : 'broken'
 }
 
-/** Contract: 1. */
+/** A service that does not answer is an outage, and never a 500. Contract: 1, statuses. */
 const refusals: Record<FailureKind, () => Refusal> = {
   unreached: () => refuse.unavailable(),
   timeout: () => refuse.gateway_timeout({ headers: { 'Retry-After': '5' } }),

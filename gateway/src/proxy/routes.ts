@@ -82,8 +82,8 @@ export function createEndpointRoutes(deps: TargetDeps): FindRoute {
 
 /** A HEAD never uses up what a GET does. RFC 9110, 9.2.1. */
 function findMethod(methods: Methods, method: string) {
-  const found = methods.get(method === 'HEAD' ? 'GET' : method)
-  return method === 'HEAD' && found && !found.target.isRead ? undefined : found
+  const route = methods.get(method === 'HEAD' ? 'GET' : method)
+  return method === 'HEAD' && route && !route.target.isRead ? undefined : route
 }
 
 function allowedOf(methods: Methods): string[] {
@@ -91,8 +91,8 @@ function allowedOf(methods: Methods): string[] {
   return [...new Set([...all, 'OPTIONS'])]
 }
 
-function findPattern(patterns: readonly Pattern[], given: readonly string[]): Pattern | undefined {
+function findPattern(patterns: readonly Pattern[], pathSegments: readonly string[]): Pattern | undefined {
   const fits = (segment: string, index: number): boolean =>
-    segment === given[index] || (segment.startsWith(':') && given[index] !== '')
-  return patterns.find(({ segments }) => segments.length === given.length && segments.every(fits))
+    segment === pathSegments[index] || (segment.startsWith(':') && pathSegments[index] !== '')
+  return patterns.find(({ segments }) => segments.length === pathSegments.length && segments.every(fits))
 }

@@ -108,8 +108,8 @@ export function openReplicas(options: ReplicaOptions) {
 
   function setOrigins(wanted: readonly string[]): void {
     const before = replicas
-    const known = new Map([...listDeparted(), ...before].map((replica) => [replica.origin, replica]))
-    replicas = wanted.map((origin) => known.get(origin) ?? openReplica(origin))
+    const replicaAt = new Map([...listDeparted(), ...before].map((replica) => [replica.origin, replica]))
+    replicas = wanted.map((origin) => replicaAt.get(origin) ?? openReplica(origin))
     for (const replica of replicas) departed.delete(replica)
     for (const replica of before) {
       if (replicas.includes(replica)) continue

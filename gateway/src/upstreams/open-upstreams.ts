@@ -28,7 +28,7 @@ const droppedFromResponses: ReadonlySet<string> = new Set(
   ),
 )
 
-/** Resolves when the addresses are known, or late. Contract: 8, GATEHOUSE_UPSTREAMS. */
+/** Resolves when the addresses are known, or late. Contract: 8, settings, GATEHOUSE_UPSTREAMS. */
 export async function openUpstreams(options: Options) {
   const { watch } = options
   const open = new Map<string, OpenUpstream>()
@@ -48,11 +48,11 @@ export async function openUpstreams(options: Options) {
   }
 
   async function follow({ name, origins }: Pick<Upstream, 'name' | 'origins'>): Promise<void> {
-    const known = open.get(name) ?? openOne(options, name)
-    open.set(name, known)
-    if (isDeepStrictEqual(known.origins, origins)) return
-    known.origins = origins
-    await known.replicas.follow(origins)
+    const entry = open.get(name) ?? openOne(options, name)
+    open.set(name, entry)
+    if (isDeepStrictEqual(entry.origins, origins)) return
+    entry.origins = origins
+    await entry.replicas.follow(origins)
   }
 
   const stopFollowing = watch.onChange((upstreams) => void apply(upstreams))
@@ -118,7 +118,7 @@ const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 type TargetOf = (upstream: Upstream, route: UpstreamRoute, method: string) => RouteTarget
 
-/** The longest prefix wins. Case is ignored, because a service may ignore it. Throws invalid_input. Contract: 8. */
+/** The longest prefix wins. Case is ignored, because a service may ignore it. Throws invalid_input. Contract: 8, settings, GATEHOUSE_UPSTREAMS. */
 export function createUpstreamRoutes(upstreams: readonly Upstream[], targetOf: TargetOf): FindRoute {
   const routes = new Map<string, Map<string, RouteTarget>>()
   for (const upstream of upstreams) {
@@ -142,8 +142,8 @@ export function createUpstreamRoutes(upstreams: readonly Upstream[], targetOf: T
 
 function findLongest<T>(routes: ReadonlyMap<string, T>, segments: readonly string[]): T | undefined {
   for (let length = segments.length; length > 2; length -= 1) {
-    const found = routes.get(segments.slice(0, length).join('/'))
-    if (found) return found
+    const route = routes.get(segments.slice(0, length).join('/'))
+    if (route) return route
   }
   return undefined
 }

@@ -22,7 +22,7 @@ export function createSocketPairs() {
       })
       return pair
     },
-    /** Closes all sockets with 1012, spread over time against a rush of clients. `timeoutMs` counts from the last. Contract: 6. */
+    /** Closes all sockets with 1012, spread over time against a rush of clients. `timeoutMs` counts from the last. Contract: 6, server going away. */
     drain: async (timeoutMs: number): Promise<void> => {
       draining = true
       if (open.size === 0) return

@@ -97,8 +97,8 @@ const droppedHeaders = new Set(['forwarded', 'x-real-ip', 'authorization', 'cook
 
 /** Headers of the connection stay. Design: invariant 6. */
 function toUpgradeHeaders(received: IncomingHttpHeaders, own: Record<string, string>): IncomingHttpHeaders {
-  const kept = Object.entries(received).filter(([name]) => !isReserved(name) && !droppedHeaders.has(name))
-  return { ...Object.fromEntries(kept), ...own }
+  const forwardable = Object.entries(received).filter(([name]) => !isReserved(name) && !droppedHeaders.has(name))
+  return { ...Object.fromEntries(forwardable), ...own }
 }
 
 /** Undefined after the time limit. Never rejects. */

@@ -55,7 +55,7 @@ function parseHost(text: string, defaultPort: number): RedisHost {
 
 /**
  * `redis://`, `rediss://` (never in plain text), and `redis+sentinel://user:password@host:26379,host:26379/primary` or
- * `rediss+sentinel://`, which ask Sentinels which process is the primary. Contract: 8.
+ * `rediss+sentinel://`, which ask Sentinels which process is the primary. Contract: 8, several Redis servers.
  */
 export async function openRedis(address: RedisAddress, options: Pipelining = {}): Promise<Redis> {
   const ioredis = await loadIoredis()
@@ -64,15 +64,15 @@ export async function openRedis(address: RedisAddress, options: Pipelining = {})
     const encrypted = address.url.startsWith('rediss:') ? { tls: { ...address.tls } } : {}
     return new ioredis.Redis(address.url, { ...redisOptions, ...options, ...encrypted })
   }
-  const { name, hosts, sentinelPassword, options: given } = servers
+  const { name, hosts, sentinelPassword, options: connectionOptions } = servers
   return new ioredis.Redis({
     ...redisOptions,
     ...options,
-    ...given,
+    ...connectionOptions,
     name,
     sentinels: hosts,
     ...(sentinelPassword && { sentinelPassword }),
-    ...(given.tls && { sentinelTLS: given.tls, enableTLSForSentinelMode: true }),
+    ...(connectionOptions.tls && { sentinelTLS: connectionOptions.tls, enableTLSForSentinelMode: true }),
     sentinelRetryStrategy: redisOptions.retryStrategy,
   })
 }
@@ -80,7 +80,7 @@ export async function openRedis(address: RedisAddress, options: Pipelining = {})
 /** `open` connects to one server of the cluster. */
 export type RedisCluster = { hosts: readonly RedisHost[]; open(host: RedisHost): Redis }
 
-/** `redis+cluster://user:password@host:6379,host:6379` or `rediss+cluster://`. Undefined: another address. Contract: 8. */
+/** `redis+cluster://user:password@host:6379,host:6379` or `rediss+cluster://`. Undefined: another address. Contract: 8, several Redis servers. */
 export async function readRedisCluster(address: RedisAddress): Promise<RedisCluster | undefined> {
   const servers = readServers(address)
   if (servers?.kind !== 'cluster') return undefined
@@ -122,9 +122,9 @@ async function importIoredis() {
   const ioredis = await import('ioredis')
   const { default: standalone } = await import('ioredis/built/connectors/StandaloneConnector.js')
   for (const { prototype } of [standalone.default, ioredis.SentinelConnector]) {
-    const connect = prototype.connect as (...given: unknown[]) => Promise<Socket | TLSSocket>
-    prototype.connect = async function (...given: unknown[]) {
-      const stream = await connect.apply(this, given)
+    const connect = prototype.connect as (...args: unknown[]) => Promise<Socket | TLSSocket>
+    prototype.connect = async function (...args: unknown[]) {
+      const stream = await connect.apply(this, args)
       return stream.on('error', () => undefined)
     }
   }

@@ -33,8 +33,8 @@ export function createMemoryCache(clock: Clock): AccountStateCache {
   return {
     find: async (userId) => entries.get(userId),
     lease: async (userId) => {
-      const held = leases.get(userId)
-      if (held !== undefined) return held
+      const currentLease = leases.get(userId)
+      if (currentLease !== undefined) return currentLease
       leasesTaken += 1
       const lease = String(leasesTaken)
       leases.set(userId, lease)
@@ -42,13 +42,13 @@ export function createMemoryCache(clock: Clock): AccountStateCache {
     },
     fill: async (state, lease) => {
       if (leases.get(state.userId) !== lease) return
-      const known = entries.get(state.userId)
-      if (!known || known.version < state.version) entries.set(state.userId, state)
+      const entry = entries.get(state.userId)
+      if (!entry || entry.version < state.version) entries.set(state.userId, state)
     },
     put: async (state) => {
       leases.delete(state.userId)
-      const known = entries.get(state.userId)
-      if (known && known.version < state.version) entries.set(state.userId, state, { noUpdateTTL: true })
+      const entry = entries.get(state.userId)
+      if (entry && entry.version < state.version) entries.set(state.userId, state, { noUpdateTTL: true })
     },
     id: () => 'memory',
     settlesInMs: () => 0,

@@ -1,7 +1,7 @@
 import type { ActingCaller } from './judge.ts'
 import type { EntityManager } from '@mikro-orm/postgresql'
 
-type Found = { signIns: number; known: number; loggedInAt: number | null; isOfChange: boolean | null }
+type SignInsOfToken = { signIns: number; known: number; loggedInAt: number | null; isOfChange: boolean | null }
 
 /** A sign-in is written with the token that it gives. Several of one second: none of them is older than the oldest. */
 const sql = `select count(*)::int as "signIns", count(at)::int as known, floor(extract(epoch from min(at)))::float8 as "loggedInAt",
@@ -18,9 +18,9 @@ const sql = `select count(*)::int as "signIns", count(at)::int as known, floor(e
  */
 export async function findLogin(em: EntityManager, { userId, tokenIssuedAt }: ActingCaller): Promise<number | null> {
   const parameters = [tokenIssuedAt, userId, userId, tokenIssuedAt, tokenIssuedAt + 1]
-  const [found] = await em.execute<Found[]>(sql, parameters)
-  if (!found) return null
-  const { signIns, known, loggedInAt, isOfChange } = found
+  const [row] = await em.execute<SignInsOfToken[]>(sql, parameters)
+  if (!row) return null
+  const { signIns, known, loggedInAt, isOfChange } = row
   if (signIns === 0) return isOfChange ? tokenIssuedAt : null
   return known === signIns ? loggedInAt : null
 }

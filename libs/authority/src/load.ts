@@ -19,7 +19,7 @@ export type AccountStates = {
   find(userId: string): Promise<AccountState | undefined>
 }
 
-/** `cacheId`: of the cache that the source writes; of no other cache they are stored in. */
+/** `cacheId` names the cache that identity writes. If ours is another one, the states are not stored. */
 export type LoadedStates = { states: readonly AccountState[]; cacheId?: string | undefined }
 type LoadStates = (userIds: readonly string[]) => Promise<LoadedStates>
 

@@ -4,7 +4,7 @@ export const secondOf = (time: number | null | undefined): number => Math.floor(
 /**
  * The one comparison of an issue time with a change. `issuedAt` and `second` in seconds since the epoch. What was issued
  * in the second of the change is younger than it: identity waits until no older token of that second exists.
- * Spec: Bearer tokens, protected-route check; Contract: 1, the second of a change.
+ * Spec: Bearer tokens, protected-route check; Contract: 3, revocation.
  */
 export const isIssuedBefore = (issuedAt: number, second: number): boolean => issuedAt < second
 

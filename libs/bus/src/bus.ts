@@ -47,7 +47,7 @@ export type Bus = AsyncDisposable & {
     handler: (payload: z.output<Q>, context: Context) => Promise<z.input<A>>,
   ): Promise<Subscription>
   ready(): boolean
-  /** What the streams of a cluster lack: a leader, replicas, nodes that hold them. Rejects with `BusUnavailable`. Contract: 8. */
+  /** What the streams of a cluster lack: a leader, replicas, nodes that hold them. Rejects with `BusUnavailable`. Contract: 8, NATS of three nodes. */
   listStreamFaults(): Promise<string[]>
   readonly plain?: PlainSubjects
 }
@@ -80,7 +80,7 @@ const messages = {
   disconnected: 'no connection to NATS',
 }
 
-/** No responder, no response in time, or no connection. Contract: 1. */
+/** No responder, no response in time, or no connection. Contract: 1, statuses. */
 export class BusUnavailable extends Unavailable {
   override readonly name = 'BusUnavailable'
   readonly reason: keyof typeof messages

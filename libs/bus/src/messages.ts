@@ -42,7 +42,7 @@ const refusalSchema = z.object({
 })
 const replySchema = z.union([z.object({ refusal: refusalSchema }), z.object({ value: z.unknown() })])
 
-/** Gives the reply's JSON: a value or a refusal. Contract: 1. */
+/** Gives the reply's JSON: a value or a refusal. Contract: 1, errors. */
 export async function writeReply<Q extends z.ZodType, A extends z.ZodType>(
   log: BusLog,
   call: CallDefinition<Q, A>,

@@ -95,7 +95,7 @@ export const settingsReply = namedObject('InstanceSettings', {
   proofOfWork,
   /** That a member may make in 30 days. */
   memberInvites: z.int(),
-  // Existing clients need these fields. Contract: 5.
+  // Existing clients need these fields. Contract: 5, settings.
   discoveryEnabled: z.literal(false),
   gifEnabled: z.literal(false),
   federationRelayEnabled: z.literal(true),
@@ -128,7 +128,7 @@ export const settingsBody = z.object({
   memberInvites: z.int(noInvites).min(0, noInvites).max(limits.memberInvitesMax, noInvites).optional(),
 })
 
-/** Contract: 5. */
+/** An entry keeps the names of its time. Contract: 5, audit. */
 export const auditEntryReply = namedObject('AuditEntry', {
   id: snowflake,
   action: z.string(),
@@ -161,7 +161,7 @@ export const overviewReply = namedObject('Overview', {
   /** Accounts with an open socket. */
   online: z.int(),
   waitingApprovals: z.int(),
-  /** Contract: 3, Approval. */
+  /** How many registrations wait for an admin. Contract: 3, Approval. */
   pendingRegistrations: z.int(),
   peersInTrouble: z.int(),
   ordersOverdue: z.int(),
@@ -176,7 +176,7 @@ export const overviewReply = namedObject('Overview', {
   }),
 })
 
-/** Contract: 5, A user. */
+/** What the page of a user shows to admins. Contract: 5, A user. */
 export const describeUserReply = socketsReply.extend({
   user: userReply,
   /** The invite, and its creator as far as known. */

@@ -59,7 +59,7 @@ export const applyAccountStates = defineCall({
   reply: z.object({ unknown: z.array(z.string()) }),
 })
 
-/** Asks identity to end what a reset peer left: stubs are tombstoned (soft), real accounts detached. Contract: 7. */
+/** Asks identity to end what a reset peer left: stubs are tombstoned (soft), real accounts detached. Contract: 7, detached accounts. */
 export const detachHome = defineCall({
   subject: 'call.identity.detach-home.v1',
   request: z.object({ host: z.string() }),
@@ -102,7 +102,7 @@ export const lookUpByHomeId = defineCall({
   }),
 })
 
-/** Asks federation-fanout to have a home instance verify an attach proof (verify-attach-proof). Contract: 7. */
+/** Asks federation-fanout to have a home instance verify an attach proof (verify-attach-proof). Contract: 7, reattach. */
 export const verifyAttachProof = defineCall({
   subject: 'call.federation.verify-attach-proof.v1',
   request: z.object({ host: z.string(), token: z.string() }),

@@ -28,7 +28,7 @@ export const userCreated = event('UserCreated', 'event.user.created.v1', {
   origin: z.enum(['local', 'federated', 'stub_upgrade']),
 })
 
-/** Sockets with an older token close. Spec: change-password 4; Contract: 6, change of one's own password. */
+/** Sockets with an older token close. Spec: change-password 4; Contract: 6, auth once more. */
 export const passwordChanged = tokenEvent('PasswordChanged', 'event.user.password-changed.v1', {
   ...ofAccount,
   /** The `iat` of the session that changed it. 0.3.0 does not say it. */
@@ -62,14 +62,14 @@ export const userDeleted = tokenEvent('UserDeleted', 'event.user.deleted.v1', {
   audience: z.array(snowflake),
 })
 
-/** Contract: 6. */
+/** A further part of a deleted account's audience. Contract: 6, presence_update. */
 export const deletedPresence = event('DeletedPresence', 'event.user.deleted-presence.v1', {
   userId: snowflake,
   at: timestampMs,
   audience: z.array(snowflake),
 })
 
-/** Contract: 5. */
+/** A lost role ends what an admin's sockets get. Contract: 5, role. */
 export const roleChanged = tokenEvent('RoleChanged', 'event.user.role-changed.v1', { ...byActor, isAdmin: z.boolean() })
 
 /** `due`, `optional`: an admin must set one up before acting as one, or no longer. Contract: 3, Second factor. */
@@ -78,7 +78,7 @@ export const secondFactorChanged = tokenEvent('SecondFactorChanged', 'event.user
   change: z.enum(['on', 'off', 'due', 'optional']),
 })
 
-/** Contract: 3, Second factor. */
+/** Too many wrong codes were entered. Contract: 3, Second factor. */
 export const secondFactorBlocked = event('SecondFactorBlocked', 'event.user.second-factor-blocked.v1', {
   userId: snowflake,
   at: timestampMs,
@@ -86,7 +86,7 @@ export const secondFactorBlocked = event('SecondFactorBlocked', 'event.user.seco
 })
 
 const ofPasskey = { userId: snowflake, at: timestampMs, passkeyId: snowflake, name: z.string() }
-/** Contract: 3, Passkeys. */
+/** The sockets of the account get a notice. Contract: 3, Passkeys. */
 export const passkeyAdded = event('PasskeyAdded', 'event.user.passkey-added.v1', ofPasskey)
 /** By its person. A reset and a deletion, which remove all, say so themselves. Contract: 3, Passkeys. */
 export const passkeyRemoved = event('PasskeyRemoved', 'event.user.passkey-removed.v1', ofPasskey)
@@ -113,14 +113,14 @@ export const profileChanged = defineEvent({
 /** Statuses were changed by the session gateway `by`. The others read which. Contract: 6, presence_update. */
 export const presenceRecorded = broadcast('PresenceRecorded', 'event.user.presence-recorded.v1', { by: z.string() })
 
-/** Contract: 6. */
+/** What a peer reports is never stored. Contract: 6, status. */
 export const remotePresenceReported = broadcast('RemotePresenceReported', 'event.user.remote-presence-reported.v1', {
   userId: snowflake,
   status: userStatus,
   until: timestampMs,
 })
 
-/** Contract: 3, sockets. */
+/** Each other session gateway answers with its sockets of the account. Contract: 3, sockets. */
 export const socketsAsked = broadcast('SocketsAsked', 'event.user.sockets-asked.v1', {
   userId: snowflake,
   questionId: z.string(),
@@ -133,7 +133,7 @@ export const socketsTold = broadcast('SocketsTold', 'event.user.sockets-told.v1'
 })
 
 const ofInvite = { inviteId: snowflake, name: z.string(), at: timestampMs }
-/** Spec: Invite status; Contract: 4. */
+/** Spec: Invite status; Contract: 4, invites. */
 export const inviteCreated = event('InviteCreated', 'event.invite.created.v1', { ...ofInvite, actor })
 /** Identity publishes it: the transaction is its own. Spec: Registration 11. */
 export const inviteRedeemed = event('InviteRedeemed', 'event.invite.redeemed.v1', {
@@ -159,14 +159,14 @@ export const registrationChanged = event('RegistrationChanged', 'event.registrat
   change: z.enum(['requested', 'approved', 'denied', 'restored']),
 })
 
-/** Contract: 5. */
+/** Names the settings whose value changed. Contract: 5, settings. */
 export const settingsChanged = event('SettingsChanged', 'event.instance.settings-changed.v1', {
   at: timestampMs,
   actor,
   changed: z.array(z.string()),
 })
 
-/** Contract: 7. */
+/** The admin pages of all replicas follow it. Contract: 7, states of a peer. */
 export const peerChanged = event('PeerChanged', 'event.instance.peer-changed.v1', {
   at: timestampMs,
   actor,
@@ -174,13 +174,13 @@ export const peerChanged = event('PeerChanged', 'event.instance.peer-changed.v1'
   status: z.string(),
 })
 
-/** Design: invariant 1. */
+/** Each carries the new state, which gateways write to the cache. Design: invariant 1. */
 export const accountEvents = [
   ...[userCreated, passwordChanged, passwordReset, sessionsEnded, userSuspended, userUnsuspended, userDeleted],
   ...[roleChanged, secondFactorChanged, profileChanged],
 ] as const
 
-/** Contract: 6, forced disconnect. */
+/** Sockets close after them. Contract: 6, forced disconnect. */
 export const sessionEndingEvents = [passwordChanged, passwordReset, sessionsEnded, userSuspended, userDeleted] as const
 
 export const inviteEvents = [

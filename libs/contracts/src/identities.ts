@@ -5,7 +5,7 @@ import { userReply } from './users.ts'
 
 const moment = z.number({ error: 'must be a time in milliseconds' })
 
-/** protocol.md 5.2. */
+/** An instance in the list that a client keeps. protocol.md 5.2. */
 const registryEntry = z.object({
   origin: text('origin').min(1, { error: 'origin is required' }),
   label: text('label').default(''),
@@ -35,7 +35,7 @@ export const registryBody = z.object({
 export const registryReply = z.object({ registry: z.array(registryEntry), updatedAt: timestampMs })
 export const putRegistryReply = z.object({ ok: z.literal(true), updatedAt: timestampMs })
 
-/** protocol.md 4.7. */
+/** Asks for the password that the home makes for another instance. protocol.md 4.7. */
 export const federationCredentialBody = z.object({
   origin: text('origin').min(1).max(512),
   markProvisioned: z.boolean().optional(),

@@ -46,7 +46,7 @@ export const createInviteBody = z.object({
   maxUses: maxUses.optional().transform((value) => value ?? null),
   expiresAt: expiresAt.optional().transform((value) => value ?? null),
 })
-/** Contract: 4, Invites of members. */
+/** A member's invite has narrower limits than an admin's. Contract: 4, Invites of members. */
 export const createOwnInviteBody = z.object({
   name: inviteName,
   maxUses: z
@@ -64,7 +64,7 @@ export const patchInviteBody = z.object({
 })
 export const reinstateInviteBody = z.object({ maxUses: maxUses.optional(), expiresAt: expiresAt.optional() })
 
-/** `cursor`: the last `nextCursor`. Contract: 4. */
+/** `cursor`: the last `nextCursor`. Contract: 4, lists. */
 export const pageQuery = z.object({
   limit: z.coerce.number().int().min(1).max(limits.pageSizeMax).default(limits.pageSizeMax),
   cursor: snowflake.optional(),

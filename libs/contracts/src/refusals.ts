@@ -41,7 +41,7 @@ const federatedName = refusal(
   'Username must look like name@domain: the name 3 to 32 lowercase letters, numbers or underscores, 100 characters in total',
 )
 
-/** The codes are public API. Contract: 1; protocol.md 5.3. */
+/** The codes are public API. Contract: 1, errors; protocol.md 5.3. */
 export const refusals = {
   validation_failed: refusal(400, 'Invalid input', details),
   unauthorized: refusal(401, 'Unauthorized'),

@@ -47,7 +47,7 @@ export const readyMessage = message('ready', {
 })
 export type ReadyMessage = z.infer<typeof readyMessage>
 
-/** The fields of upstreams where none gives them. Contract: 6, `ready`. */
+/** The fields of upstreams where none gives them. Contract: 6, ready. */
 export const emptyReadyParts = {
   spaces: [],
   dmChannels: [],
@@ -83,16 +83,16 @@ export const watchMessage = message('watch', {
   users: z.array(snowflake).max(watchedUsers).optional(),
 }).refine(({ topic, users }) => (topic === 'presence') === (users !== undefined))
 
-/** Contract: 6, unwatch. */
+/** Ends what `watch` began. Contract: 6, watch. */
 export const unwatchMessage = message('unwatch', { topic: z.literal('admin').optional() })
-/** Contract: 6, watch. */
+/** Only sockets of admins that watch get it. Contract: 6, watch. */
 export const adminChangedMessage = message('admin_changed', {
   what: z.enum(['users', 'invites', 'peers', 'settings', 'registrations']),
   id: snowflake.optional(),
 })
 export type AdminChangedMessage = z.infer<typeof adminChangedMessage>
 
-/** To all sockets of the account. Contract: 3, Second factor, Passkeys, Identity providers; 6. */
+/** To all sockets of the account. Contract: 3, Second factor, Passkeys, Identity providers. */
 export const securityNoticeMessage = message('security_notice', {
   what: z.enum([
     ...['second_factor_on', 'second_factor_off', 'second_factor_blocked', 'passkey_added', 'passkey_removed'],
@@ -102,18 +102,18 @@ export const securityNoticeMessage = message('security_notice', {
 })
 export type SecurityNoticeMessage = z.infer<typeof securityNoticeMessage>
 
-/** Contract: 6. */
+/** Costs no token of the user. Contract: 6, messages. */
 export const pingMessage = message('ping', {})
 export const pongMessage = message('pong', {})
 /** The fields of the upstream, with any names. docs/integrate/live-messages-and-events.md */
 export const readyPartMessage = z.looseObject({ type: z.literal('ready_part'), upstream: z.string() })
-/** To a message for an upstream that has a `ref`, when the upstream took it: what it replied. Contract: 6. */
+/** To a message for an upstream that has a `ref`, when the upstream took it: what it replied. Contract: 6, ref. */
 export const replyMessage = message('reply', { ref: z.string(), reply: z.looseObject({}) })
 
 const closing = Object.values(closures).map(({ error }) => error)
 const errorCodes = [...Object.keys(socketErrors), ...closing] as [SocketErrorCode | Closure['error']]
 
-/** `about`: the unknown type. `requestType`, `ref`: those of a message that nothing came of. Contract: 6. */
+/** `about`: the unknown type. `requestType`, `ref`: those of a message that nothing came of. Contract: 6, ref. */
 export const socketErrorMessage = message('error', {
   message: z.string(),
   code: z.enum(errorCodes),

@@ -53,7 +53,7 @@ export const hexadecimal = (name: string) =>
     .string({ error: `${name} is required` })
     .regex(/^[0-9a-f]{64}$/, { error: `${name} must be 64 lower-case hexadecimal digits` })
 
-/** A 64-bit Snowflake in decimal. Contract: 1. */
+/** A 64-bit Snowflake in decimal. Contract: 1, ids and times. */
 export const snowflake = z
   .string({ error: 'id must be a string' })
   .regex(/^[0-9]{1,19}$/, { error: 'id must be a decimal number', abort: true })
@@ -64,7 +64,7 @@ export const timestampMs = z.number().int().min(-8_640_000_000_000_000).max(8_64
 
 export const idParams = z.object({ id: snowflake })
 
-/** At least 8 characters, at most 72 bytes. Spec: Registration; Contract: 1. */
+/** At least 8 characters, at most 72 bytes. Spec: Registration; Contract: 1, passwords. */
 export function newPassword(name: 'password' | 'newPassword') {
   return text(name)
     .refine((value) => countCodePoints(value) >= limits.passwordMinCodePoints, {
@@ -78,5 +78,5 @@ export function newPassword(name: 'password' | 'newPassword') {
     .meta({ minLength: limits.passwordMinCodePoints, maxLength: limits.passwordMaxBytes })
 }
 
-/** Any text: an overlong one is simply wrong. Contract: 1. */
+/** Any text: an overlong one is simply wrong. Contract: 1, passwords. */
 export const passwordAttempt = anyText('password')

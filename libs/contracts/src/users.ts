@@ -32,7 +32,7 @@ const repliedFields = shapeOf(profileFieldNames, (name) => {
   return shownTo === 'self' ? repliedValues[kind].optional() : repliedValues[kind]
 }) as Shown
 
-/** For admins alone. Contract: 2. */
+/** For admins alone. Contract: 2, fields. */
 const adminFields = {
   suspendedAt: timestampMs.nullable().optional(),
   suspendedReason: z.string().nullable().optional(),
@@ -41,7 +41,7 @@ const adminFields = {
 }
 export const adminFieldNames = Object.keys(adminFields) as (keyof typeof adminFields)[]
 
-/** The other optional fields but `isDeleted` are the caller's own. Contract: 2. */
+/** The other optional fields but `isDeleted` are the caller's own. Contract: 2, self view. */
 export const userReply = namedObject('User', {
   id: snowflake,
   username: z.string(),
@@ -107,7 +107,7 @@ export const registerBody = z.object({
   proof: anyValue<string>(),
 })
 
-/** Spec: Registration, homeUserId. */
+/** An empty one counts as absent. Spec: Registration, homeUserId. */
 export const registeredIdentity = z.object({ homeUserId: absentWhenEmpty('homeUserId', limits.homeUserIdMax) })
 
 /** Of the second factor: six digits, or a recovery code. */
@@ -191,7 +191,7 @@ const editedFields = shapeOf(profileFieldNames, (name) => {
   return field.kind === 'text' ? editedValues.text(name, field.max, field.lines) : editedValues[field.kind](name)
 }) as ByKind<EditedValues>
 
-/** Contract: 3, homeUserId. */
+/** Accepted once. Contract: 3, homeUserId. */
 export const newHomeUserId = text('homeUserId')
   .min(1, { error: 'homeUserId is required' })
   .max(limits.homeUserIdMax, { error: `homeUserId must be at most ${limits.homeUserIdMax} characters` })
@@ -216,12 +216,12 @@ const ticket = anyValue<string>()
 const ownConfirmation = { password: anyValue<string>(), ticket }
 
 export const changePasswordBody = z.object({
-  /** Ignored for federated accounts. Contract: 3. */
+  /** Ignored for federated accounts. Contract: 3, confirmation by password. */
   currentPassword: anyValue<string>(),
   ticket,
   newPassword: newPassword('newPassword'),
 })
-/** Contract: 3, sessions/end and export. */
+/** The password confirms what a stolen token must not do. Contract: 3, sessions/end and export. */
 export const ownPasswordBody = namedObject('OwnPassword', ownConfirmation)
 
 /** `language`: of all mails to this address. Contract: 3, Mail. */
@@ -250,7 +250,7 @@ const signInMethods = [
 ] as const
 export type SignInMethod = (typeof signInMethods)[number]
 
-/** Contract: 3, Sign-ins. */
+/** The newest first. Contract: 3, Sign-ins. */
 export const signInsReply = z.object({
   signIns: z.array(
     namedObject('SignIn', {

@@ -7,7 +7,7 @@ export async function loadInstanceSettings(em: EntityManager): Promise<InstanceS
   return await em.findOneOrFail(InstanceSettings, { id: 1 })
 }
 
-/** Unique across replicas: the database makes it. Contract: 1; docs/decisions/state-in-postgres.md. */
+/** Unique across replicas: the database makes it. Contract: 1, ids and times; docs/decisions/state-in-postgres.md. */
 export async function nextId(em: EntityManager): Promise<string> {
   const [row] = await em.execute<{ id: string }[]>('select next_snowflake()::text as id')
   if (!row) throw new Error('next_snowflake() gave no row')
@@ -27,7 +27,7 @@ type AuditRecord = {
   at: Date
 }
 
-/** In the transaction of the act. Contract: 5. */
+/** In the transaction of the act. Contract: 5, audit. */
 export function recordAudit(em: EntityManager, { action, actor, target, detail = {}, at }: AuditRecord): void {
   const acted = { action, actorId: actor.userId, actorUsername: actor.username, detail, createdAt: at }
   const aimed = { targetType: target.type, targetId: target.id, targetName: target.name ?? null }

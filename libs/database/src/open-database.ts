@@ -68,7 +68,7 @@ async function connect({ url }: Server, options: Options): Promise<MikroORM> {
   }
 }
 
-/** Refuses pending migrations and a schema of another time. Throws DatabaseUnavailable, without cause and fault for these. Contract: 8. */
+/** Refuses pending migrations and a schema of another time. Throws DatabaseUnavailable, without cause and fault for these. Contract: 8, schema. */
 export async function openDatabase(options: DatabaseOptions): Promise<MikroORM> {
   const orm = await connectDatabase(options)
   const fault = await findSchemaFault(orm)
@@ -91,7 +91,7 @@ async function findSchemaFault(orm: MikroORM): Promise<string | null> {
   return pending.length === 0 ? null : `the database has ${pending.length} pending migrations: ${remedy}`
 }
 
-/** For commands that take the schema as it is. Throws DatabaseUnavailable. Contract: 8. */
+/** For commands that take the schema as it is. Throws DatabaseUnavailable. Contract: 8, schema. */
 export async function requireKnownSchema({ em }: Pick<MikroORM, 'em'>): Promise<void> {
   await refuseOtherRelease(em.fork())
 }

@@ -14,7 +14,7 @@ export const sessionTimeouts = {
 export const answerMarginMs = 5 * second
 /** TCP asks after this silence. Ten unanswered questions, one a second, close the connection. */
 export const keepAliveMs = 10 * second
-/** A connection to a read-only server is used for this long. Writes are right again within two seconds. Contract: 8. */
+/** A connection to a read-only server is used for this long. Writes are right again within two seconds. Contract: 8, PostgreSQL. */
 export const readOnlyUseMs = second
 /** For a transaction over all rows of an account: `allowLongWork`. */
 export const longWork = { lockMs: 60 * second, statementMs: 15 * 60 * second } as const

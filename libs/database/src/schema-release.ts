@@ -18,7 +18,7 @@ export type Schema = {
 
 /**
  * One line for a schema that this program cannot use, else null. A newer one is used when its release says that it may
- * be: so a replica can restart in a rolling upgrade. Contract: 8; docs/decisions/upgrades.md.
+ * be: so a replica can restart in a rolling upgrade. Contract: 8, schema; docs/decisions/upgrades.md.
  */
 export function findReleaseFault({ applied, mark }: Schema, known: readonly string[]): string | null {
   const unknown = applied.filter((name) => !known.includes(name))

@@ -64,7 +64,7 @@ export async function allowLongWork(em: EntityManager, { lockMs, statementMs } =
   await withStatementLimit(statementMs, () => em.execute(sql))
 }
 
-/** In milliseconds: one clock for all replicas. With `afterMs`, PostgreSQL waits that long first. Contract: 3. */
+/** In milliseconds: one clock for all replicas. With `afterMs`, PostgreSQL waits that long first. Contract: 3, revocation. */
 export async function databaseTime(em: EntityManager, afterMs = 0): Promise<number> {
   const sql = 'select floor(extract(epoch from clock_timestamp()) * 1000)::text as now'
   const [row] = await (afterMs > 0

@@ -43,7 +43,7 @@ function emptyEntry(field: keyof UserReply): [string, unknown] {
   return [field, [null, false, 0, []].find((empty) => userReply.shape[field].safeParse(empty).success)]
 }
 
-/** Only this form of a user leaves the instance. Spec: Sanitized user; Contract: 2. */
+/** Only this form of a user leaves the instance. Spec: Sanitized user; Contract: 2, fields. */
 export function sanitizeUser(user: Pick<User, keyof UserReply>, isSelf: boolean): UserReply {
   const createdAt = user.createdAt.getTime()
   if (user.isDeleted) return { ...tombstoneFields, id: user.id, createdAt }
@@ -52,7 +52,7 @@ export function sanitizeUser(user: Pick<User, keyof UserReply>, isSelf: boolean)
   return { ...values, createdAt } as UserReply
 }
 
-/** What admins see, and whether a second factor is on. A tombstone has no more than for others. Contract: 2. */
+/** What admins see, and whether a second factor is on. A tombstone has no more than for others. Contract: 2, fields. */
 export function adminView(user: Pick<User, keyof UserReply>): UserReply {
   if (user.isDeleted) return sanitizeUser(user, false)
   const values = Object.fromEntries(adminFieldNames.map((field) => [field, user[field] ?? null]))

@@ -4,7 +4,7 @@ import { Invite, InviteRedemption, type User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import { raw, LockMode, type EntityManager, type FilterQuery } from '@mikro-orm/postgresql'
 
-/** Still active at `expiresAt`. `now` in milliseconds. Spec: Invite status; Contract: 4. */
+/** Still active at `expiresAt`. `now` in milliseconds. Spec: Invite status; Contract: 4, status. */
 export function deriveInviteStatus(
   invite: Pick<Invite, 'revokedAt' | 'expiresAt' | 'usedCount' | 'maxUses'>,
   now: number,

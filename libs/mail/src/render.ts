@@ -3,7 +3,7 @@ import type { MailData } from '@gatehouse/domain'
 import { linkPaths, texts, type MailKind } from './texts.ts'
 
 type Written = { subject: string; text: string; html: string }
-type Given = {
+type MailInput = {
   kind: MailKind
   language: MailLanguage
   data: MailData
@@ -17,7 +17,7 @@ type Given = {
 const unalarming: readonly MailKind[] = ['confirmation', 'recovery', 'suspended', 'deleted', 'password_reset', 'test']
 
 /** Text and HTML say the same. All links lead to this instance, and nothing is loaded. Contract: 3, Mail. */
-export function renderMail({ kind, language, data, instance, origin, token }: Given): Written {
+export function renderMail({ kind, language, data, instance, origin, token }: MailInput): Written {
   const words = texts[language]
   const facts = factsOf(language, { ...data, instance })
   const fill = (line: string) => line.replace(/\{(\w+)\}/g, (_, name: string) => facts[name] ?? '')
@@ -27,8 +27,8 @@ export function renderMail({ kind, language, data, instance, origin, token }: Gi
     ? { url: `${origin}${path}${token}`, label: lines.pop() ?? '' }
     : { url: origin, label: words.open[0] }
   // Without a fact its line is left out.
-  const told = lines.filter((line) => [...line.matchAll(/\{(\w+)\}/g)].every(([, name = '']) => facts[name]))
-  const body = [...told, ...(unalarming.includes(kind) ? [] : words.alarm)].map(fill)
+  const shownLines = lines.filter((line) => [...line.matchAll(/\{(\w+)\}/g)].every(([, name = '']) => facts[name]))
+  const body = [...shownLines, ...(unalarming.includes(kind) ? [] : words.alarm)].map(fill)
   const footer = fill(words.reason[0])
   const label = fill(link.label)
   return {

@@ -13,7 +13,7 @@ export type AllowList = { covers(address: string): boolean }
 
 const listOf = (text: string): string[] => text.split(',').flatMap((entry) => entry.trim() || [])
 
-/** Throws with the faulty entry. Contract: 8, FEDERATION_ALLOW_PRIVATE and TRUST_PROXY. */
+/** Throws with the faulty entry. Contract: 8, settings, FEDERATION_ALLOW_PRIVATE and TRUST_PROXY. */
 export function parseCidrs(text: string): string[] {
   const entries = listOf(text.toLowerCase())
   return [...new Set(entries.flatMap((entry) => (entry === 'loopback' ? loopback : [normalizeNetwork(entry)])))]
@@ -75,7 +75,7 @@ export type OutboundConfig = { allowPrivate: string[]; resolve: ResolveTable }
 
 const entryPattern = /^([^=\s]+)=(?:\[([^\]]*)\]|([^:[\]]*))(?::(\d{1,5}))?$/
 
-/** `host=address:port,…`; the port may be missing. Throws with the faulty entry. Contract: 8, FEDERATION_RESOLVE. */
+/** `host=address:port,…`; the port may be missing. Throws with the faulty entry. Contract: 8, settings, FEDERATION_RESOLVE. */
 export function parseResolve(text: string): ResolveTable {
   const table: ResolveTable = {}
   for (const entry of listOf(text)) {

@@ -98,7 +98,7 @@ function pinnedLookup(addresses: string[]): LookupFunction {
   }
 }
 
-/** Of Node, of NODE_EXTRA_CA_CERTS and of the system. Contract: 8. */
+/** Of Node, of NODE_EXTRA_CA_CERTS and of the system. Contract: 7, outbound requests. */
 function trustedCertificates(): string[] {
   return [...new Set([...getCACertificates('default'), ...getCACertificates('system')])]
 }

@@ -7,7 +7,7 @@ import { policy } from './policy.ts'
 import { remember } from './remembered.ts'
 
 export type Providers = ReturnType<typeof createProviders>
-type KeySet = (...given: Parameters<JWTVerifyGetKey>) => ReturnType<JWTVerifyGetKey>
+type KeySet = (...args: Parameters<JWTVerifyGetKey>) => ReturnType<JWTVerifyGetKey>
 
 /** Loaded with the first sign-in: a process without providers need not have it. */
 export const loadClient = () => import('openid-client')
@@ -19,16 +19,16 @@ export function createProviders(
   file: Pick<FileWatch<readonly Provider[]>, 'current'>,
 ) {
   /** The file makes new objects when it is read again. */
-  const known = new WeakMap<Provider, { metadata: Ask<ServerMetadata>; keys: Ask<KeySet>; faults: Ask<string[]> }>()
+  const knowledge = new WeakMap<Provider, { metadata: Ask<ServerMetadata>; keys: Ask<KeySet>; faults: Ask<string[]> }>()
   const guarded = guardedFetch(outbound)
 
   function knowledgeOf(provider: Provider) {
-    const before = known.get(provider)
+    const before = knowledge.get(provider)
     if (before) return before
     const metadata = remember(clock, () => readMetadata(provider, guarded))
     const keys = remember(clock, async () => await readKeys(await metadata(), guarded))
     const faults = remember(clock, async () => await findFaults(provider, guarded))
-    known.set(provider, { metadata, keys, faults })
+    knowledge.set(provider, { metadata, keys, faults })
     return { metadata, keys, faults }
   }
   /** Throws why the provider cannot be used. */
@@ -53,24 +53,24 @@ export function createProviders(
     /** For jose: asks again for an unknown key. Throws provider_unavailable where the keys cannot be had. */
     keys: (provider: Provider): JWTVerifyGetKey => {
       const { keys } = knowledgeOf(provider)
-      const find = async (isStale: boolean, ...given: Parameters<KeySet>) => {
+      const find = async (isStale: boolean, ...args: Parameters<KeySet>) => {
         const set = await keys({ isStale }).catch((cause: unknown) => {
           throw unavailable(cause)
         })
-        return await set(...given)
+        return await set(...args)
       }
-      return async (...given) => {
+      return async (...args) => {
         const { JWKSNoMatchingKey } = (await loadJose()).errors
-        return await find(false, ...given).catch(async (error: unknown) => {
+        return await find(false, ...args).catch(async (error: unknown) => {
           if (!(error instanceof JWKSNoMatchingKey)) throw error
-          return await find(true, ...given)
+          return await find(true, ...args)
         })
       }
     },
   }
 }
 
-type Ask<T> = (given?: { isStale?: boolean }) => Promise<T>
+type Ask<T> = (options?: { isStale?: boolean }) => Promise<T>
 
 /** 503 with Retry-After. */
 export const unavailable = (cause: unknown) =>

@@ -1,6 +1,6 @@
 import { refusals, type InputFault, type RefusalCode, type RefusalFields } from '@gatehouse/contracts'
 
-/** Contract: 1. */
+/** Every service and the gateway answer an error in this form. Contract: 1, errors. */
 export type RefusalBody = { error: string; statusCode: number; code?: string } & Record<string, unknown>
 type Declared = { status: number; text: string }
 /** `fields` stand beside `error`, `statusCode` and `code`. */
@@ -33,9 +33,9 @@ export function isRefusal(value: unknown): value is Refusal {
 }
 
 type ExtraOf<Code extends RefusalCode> = Omit<Extra, 'fields'> & { fields: RefusalFields<Code> }
-type Given<Code extends RefusalCode> =
+type RefuseArguments<Code extends RefusalCode> =
   Partial<RefusalFields<Code>> extends RefusalFields<Code> ? [extra?: Partial<ExtraOf<Code>>] : [extra: ExtraOf<Code>]
-type Refuse = { readonly [Code in RefusalCode]: (...given: Given<Code>) => Refusal }
+type Refuse = { readonly [Code in RefusalCode]: (...args: RefuseArguments<Code>) => Refusal }
 
 const refusing = Object.entries<Declared>(refusals).map(
   ([code, declared]) => [code, (extra?: Extra) => new Refusal(code, declared, extra)] as const,
@@ -63,13 +63,13 @@ export function invalidInput(fault: InputFault, { text, cause }: { text?: string
   return new Refusal('validation_failed', declared, { fields: { details: fault }, cause })
 }
 
-/** `retryAfter` in seconds. Contract: 1, 429. */
+/** `retryAfter` in seconds. Contract: 1, rate limits. */
 export function rateLimited(retryAfter: number): Refusal {
   const fields = { message: 'Rate limit exceeded', retryAfter } as const
   return refuse.rate_limited({ headers: { 'Retry-After': String(retryAfter) }, fields })
 }
 
-/** Answered with 503 and Retry-After. Contract: 1. */
+/** Answered with 503 and Retry-After. Contract: 1, statuses. */
 export class Unavailable extends Error {
   readonly retryAfterSeconds: number
 
@@ -79,7 +79,7 @@ export class Unavailable extends Error {
   }
 }
 
-/** An unavailable dependency is 503 with Retry-After, a fault 500 without a detail, logged in full. Spec: Errors; Contract: 1. */
+/** An unavailable dependency is 503 with Retry-After, a fault 500 without a detail, logged in full. Spec: Errors; Contract: 1, statuses. */
 export function toErrorResponse(error: unknown): { refusal: Refusal; fault: boolean } {
   if (error instanceof Refusal) return { refusal: error, fault: error.status === 500 }
   if (!(error instanceof Unavailable)) return { refusal: refuse.internal({ cause: error }), fault: true }

@@ -1,9 +1,9 @@
 /** Twice the gateway's limit, because the gateway adds headers. */
 export const headerBytes = 64 * 1024
 
-/** Contract: 8. */
+/** After it, what is still under way gets 504. Contract: 8, drain. */
 export const drainMs = 30_000
-/** Contract: 8. */
+/** After it, the process exits, whatever still runs. Contract: 8, drain. */
 export const stopLimitMs = 35_000
 /** Shares of a drain's time: for accepting connections, and for closing silent ones. */
 export const acceptShare = 1 / 150

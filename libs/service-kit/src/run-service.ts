@@ -16,12 +16,12 @@ export type Program<C, O extends ResourceOptions> = {
 
 type Ports = { host: string; port: number }
 
-/** Runs a service as its process: until SIGTERM or SIGINT, exit code 1 where it cannot start. Contract: 8. */
+/** Runs a service as its process: until SIGTERM or SIGINT, exit code 1 where it cannot start. Contract: 8, start. */
 export async function runService<C extends Ports, O extends ResourceOptions>(program: Program<C, O>): Promise<void> {
   await runUntilStopped(program.name, (stopRequested) => startService(program, process.env, stopRequested))
 }
 
-/** Waits for PostgreSQL, alive and not ready. Throws ConfigurationError, and Unavailable on pending migrations. Contract: 8. */
+/** Waits for PostgreSQL, alive and not ready. Throws ConfigurationError, and Unavailable on pending migrations. Contract: 8, start. */
 export async function startService<C extends Ports, O extends ResourceOptions>(
   program: Program<C, O>,
   environment: NodeJS.ProcessEnv,
@@ -37,7 +37,7 @@ export async function startService<C extends Ports, O extends ResourceOptions>(
   return opening.move()
 }
 
-/** A supervisor sees a live process that is not ready. Contract: 8. */
+/** A supervisor sees a live process that is not ready. Contract: 8, readiness. */
 async function serveHealthWhileWaiting({ host, port }: { host: string; port: number }): Promise<Listening> {
   const app = new Koa()
   const readiness = { required: { postgres: () => false } }

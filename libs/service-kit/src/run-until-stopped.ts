@@ -4,7 +4,7 @@ import { ConfigurationError } from './config/configuration.ts'
 import { createLog } from './log/log.ts'
 import { repeatedSignalMs, stopLimitMs } from './policy.ts'
 
-/** Reports a failed start and exits with 1. A second signal exits at once. Contract: 8. */
+/** Reports a failed start and exits with 1. A second signal exits at once. Contract: 8, drain. */
 export async function runUntilStopped(
   name: string,
   start: (stopRequested: AbortSignal) => Promise<AsyncDisposable>,

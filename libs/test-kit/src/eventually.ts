@@ -17,8 +17,8 @@ export async function eventually<T>(
   let cause: unknown
   do {
     try {
-      const found = await check()
-      if (found) return found
+      const value = await check()
+      if (value) return value
       cause = undefined
     } catch (error) {
       cause = error

@@ -18,10 +18,10 @@ export type FaultyWrites = {
 /** Every table gets a trigger that meets a fault before a chosen statement of any connection. `orm` is a superuser's. */
 export async function openFaultyWrites({ em }: Pick<MikroORM, 'em'>): Promise<FaultyWrites> {
   const execute = <Row = object>(sql: string, parameters: unknown[] = []) => em.fork().execute<Row[]>(sql, parameters)
-  const listed = await execute<{ name: string }>(
+  const rows = await execute<{ name: string }>(
     `select tablename as name from pg_tables where schemaname = 'public' and tablename <> 'mikro_orm_migrations'`,
   )
-  const tables = listed.map(({ name }) => name)
+  const tables = rows.map(({ name }) => name)
   const triggers = tables.map(
     (table) =>
       `create trigger meet_fault before insert or update or delete on ${table} for each statement execute function meet_fault();`,

@@ -40,7 +40,7 @@ export async function startIdentityProvider({ accounts }: { accounts: readonly C
   const grants = new Map<string, Grant>()
   const accessTokens = new Map<string, string>()
   const behaviour: { depart: Departures } = { depart: {} }
-  const asked: string[] = []
+  const requestedPaths: string[] = []
   const byRequest = (request: IncomingMessage, response: ServerResponse) => {
     void serve(request, response).catch((error: unknown) => response.writeHead(500).end(String(error)))
   }
@@ -110,7 +110,7 @@ export async function startIdentityProvider({ accounts }: { accounts: readonly C
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', issuer)
-    asked.push(url.pathname)
+    requestedPaths.push(url.pathname)
     if (behaviour.depart.answer?.(request, response)) return
     const json = (body: unknown, status = 200) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
@@ -140,7 +140,7 @@ export async function startIdentityProvider({ accounts }: { accounts: readonly C
     clientId,
     clientSecret,
     /** Paths, oldest first. */
-    asked,
+    asked: requestedPaths,
     /** What a browser would be sent back to, after it went to `url` and signed in as `sub`. Null cancels. */
     signIn: (url: string, sub: string | null): URL => authorize(new URL(url), sub),
     /** Any token with its key. */

@@ -102,10 +102,10 @@ async function meet(nodes: readonly ClusterNode[]): Promise<void> {
     const [, busPort] = (await redis.config('GET', 'cluster-port')) as [string, string]
     await first!.redis.call('CLUSTER', 'MEET', '127.0.0.1', server.port, busPort)
   }
-  const known = new RegExp(`cluster_known_nodes:${nodes.length}\\r`)
+  const knowsAll = new RegExp(`cluster_known_nodes:${nodes.length}\\r`)
   const everyoneKnows = async () => {
     const infos = await Promise.all(nodes.map(({ redis }) => redis.cluster('INFO')))
-    return infos.every((info) => known.test(info))
+    return infos.every((info) => knowsAll.test(info))
   }
   await eventually('the servers know one another', everyoneKnows, formingMs)
 }

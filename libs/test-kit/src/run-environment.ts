@@ -29,8 +29,8 @@ export async function startRunEnvironment(): Promise<AsyncDisposable & { variabl
   }
   await Promise.all(
     Object.entries(starts).map(async ([name, start]) => {
-      const named = process.env[name]
-      variables[name] = named || opening.use(await start()).url
+      const url = process.env[name]
+      variables[name] = url || opening.use(await start()).url
     }),
   )
   const givenPostgres = process.env.GATEHOUSE_TEST_POSTGRES_URL

@@ -18,8 +18,8 @@ export const runRedis = oneServer('GATEHOUSE_TEST_REDIS_URL', () => startRedis()
 function oneServer(variable: string, start: () => Promise<LocalServer>): () => Promise<string> {
   let started: Promise<LocalServer> | undefined
   return async () => {
-    const named = process.env[variable]
-    if (named) return named
+    const url = process.env[variable]
+    if (url) return url
     started ??= start()
     return (await started).url
   }

@@ -68,10 +68,10 @@ export function createServiceClient(service: { name: ServiceName; url: string; c
 
 /** A response whose status the test does not look at further; throws, so that the test fails here, when it is not one of `statuses`. */
 export async function answered<R extends { status: number; body?: unknown }>(
-  asked: Promise<R | null>,
+  request: Promise<R | null>,
   ...statuses: readonly number[]
 ): Promise<R> {
-  const response = await asked
+  const response = await request
   if (!response) throw new Error('the request of a test was not answered')
   const { status } = response
   if (statuses.length > 0 ? statuses.includes(status) : status >= 200 && status < 300) return response

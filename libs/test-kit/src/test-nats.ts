@@ -16,9 +16,9 @@ async function removeStreams(url: string, prefix: string): Promise<void> {
   const connection = await connect({ servers: url })
   try {
     const { streams } = await connection.jetstreamManager()
-    const found = []
-    for await (const { config } of streams.list()) found.push(config)
-    const own = found.filter(({ name, subjects }) =>
+    const configs = []
+    for await (const { config } of streams.list()) configs.push(config)
+    const own = configs.filter(({ name, subjects }) =>
       [name, ...((subjects as string[] | undefined) ?? [])].some((text) => text.includes(prefix)),
     )
     for (const { name } of own) await streams.delete(name)

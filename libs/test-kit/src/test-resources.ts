@@ -29,22 +29,22 @@ type Overrides = Partial<Omit<Resources, 'clock' | 'orm'>> & {
 /** What a service needs to run in a test: a migrated database, an in-process bus and cache, a clock that stands still. */
 export async function openTestResources(overrides: Overrides = {}): Promise<TestResources> {
   await using opening = new AsyncDisposableStack()
-  const { database: shared, connections = 20, service, ...given } = overrides
+  const { database: shared, connections = 20, service, ...resourceOverrides } = overrides
   const database = shared ?? opening.use(await openMigratedDatabase({ connections }))
   const orm = service
     ? opening.adopt(await connectDatabase({ url: urlForRole(database.url, service), connections }), closeNow)
     : database.orm
   const { log, lines } = capturedLog()
   if (service) opening.defer(() => assertGranted(service, lines))
-  const clock = given.clock ?? movableClock()
+  const clock = resourceOverrides.clock ?? movableClock()
   const resources = {
     orm,
-    bus: given.bus ?? opening.use(createLocalBus({ log })),
-    accountStateCache: given.accountStateCache ?? opening.use(createMemoryCache(clock)),
+    bus: resourceOverrides.bus ?? opening.use(createLocalBus({ log })),
+    accountStateCache: resourceOverrides.accountStateCache ?? opening.use(createMemoryCache(clock)),
     random: systemRandom,
     log,
     metrics: createMetrics(),
-    ...given,
+    ...resourceOverrides,
     clock,
   }
   const open = opening.move()

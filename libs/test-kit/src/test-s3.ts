@@ -96,12 +96,12 @@ export async function startS3({ port = 0 } = {}) {
 /** A code of S3, or undefined when the signature is right. */
 function refusalOf(request: IncomingMessage, body: Buffer): string | undefined {
   const { headers } = request
-  const stated =
+  const authorization =
     /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, SignedHeaders=([a-z0-9;-]+), Signature=([0-9a-f]{64})$/.exec(
       headers.authorization ?? '',
     )
-  if (!stated) return 'AccessDenied'
-  const [, accessKeyId, day = '', statedRegion = '', signedHeaders = '', signature = ''] = stated
+  if (!authorization) return 'AccessDenied'
+  const [, accessKeyId, day = '', statedRegion = '', signedHeaders = '', signature = ''] = authorization
   const names = signedHeaders.split(';')
   const value = (name: string) =>
     String(headers[name] ?? '')

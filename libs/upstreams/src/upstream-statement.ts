@@ -25,13 +25,13 @@ export function createStatementVerifier(upstreams: readonly Upstream[], audience
     const [header = '', payload = '', signature = '', ...rest] = statement.split('.', 4)
     if (statement.length > maxBearerTokenLength || rest.length > 0) return 'invalid'
     const claims = decode(claimsSchema, payload)
-    const found = claims && decode(headerSchema, header) && asking.get(claims.iss)
-    if (!found || claims.aud !== audience) return 'invalid'
+    const issuer = claims && decode(headerSchema, header) && asking.get(claims.iss)
+    if (!issuer || claims.aud !== audience) return 'invalid'
     const signed = Buffer.from(`${header}.${payload}`)
-    if (!verify(null, signed, found.key, Buffer.from(signature, 'base64url'))) return 'invalid'
+    if (!verify(null, signed, issuer.key, Buffer.from(signature, 'base64url'))) return 'invalid'
     const seconds = now / 1000
     const isInTime = claims.exp > seconds && claims.iat <= seconds + upstreamLimits.askSeconds
-    return isInTime && claims.exp - claims.iat <= upstreamLimits.askSeconds ? found.upstream : 'stale'
+    return isInTime && claims.exp - claims.iat <= upstreamLimits.askSeconds ? issuer.upstream : 'stale'
   }
 }
 

@@ -10,16 +10,16 @@ export const noUpstreams: UpstreamsWatch = {
   [Symbol.dispose]: () => undefined,
 }
 
-/** Reads the file, and again on each SIGHUP. Throws ConfigurationError. Contract: 8, GATEHOUSE_UPSTREAMS. */
+/** Reads the file, and again on each SIGHUP. Throws ConfigurationError. Contract: 8, settings, GATEHOUSE_UPSTREAMS. */
 export async function watchUpstreams(path: string, { log }: { log: Log }): Promise<UpstreamsWatch> {
   const names = (upstreams: readonly Upstream[]) => upstreams.map(({ name }) => name)
   return await watchFile(() => readUpstreams(path), { log, what: 'upstreams', names })
 }
 
-/** The variable with the path of the file. Contract: 8. */
+/** The variable with the path of the file. Contract: 8, settings. */
 export const upstreamsVariable = 'GATEHOUSE_UPSTREAMS'
 
-/** Throws ConfigurationError with every fault and its place: `upstreams[0].routes[1].prefix: …`. Contract: 8, GATEHOUSE_UPSTREAMS. */
+/** Throws ConfigurationError with every fault and its place: `upstreams[0].routes[1].prefix: …`. Contract: 8, settings, GATEHOUSE_UPSTREAMS. */
 export async function readUpstreams(path: string): Promise<Upstream[]> {
   const file = await readYaml(path, upstreamsVariable)
   const parsed = upstreamsFile.safeParse(file)

@@ -10,15 +10,15 @@ export type FederationFanoutConfig = ServiceConfig &
 
 /** Throws ConfigurationError with every fault. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>) {
-  return readSettings('federation-fanout', environment, (given, part) => {
+  return readSettings('federation-fanout', environment, (settings, part) => {
     const config: FederationFanoutConfig = {
       ...part(serviceConfig),
-      ...encryptionConfig(given),
-      port: given.FEDERATION_FANOUT_PORT,
+      ...encryptionConfig(settings),
+      port: settings.FEDERATION_FANOUT_PORT,
       publicAddress: part(publicAddress),
       reach: part(readFederation),
     }
-    const postgres = { url: given.DATABASE_URL, needsWrites: true }
+    const postgres = { url: settings.DATABASE_URL, needsWrites: true }
     return { config, resources: { ...part(commonResources), postgres } }
   })
 }

@@ -26,7 +26,7 @@ export const policy = {
   proofTimeoutMs: 6_000,
   messageTimeoutMs: 10_000,
   relayTimeoutMs: 30_000,
-  /** 256 bits. Contract: 7. */
+  /** 256 bits. Contract: 7, refusals of an offer. */
   secretBytes: 32,
   /** A timestamp is accepted one window before and one after. */
   nonceLifetimeMs: 2 * signatureWindowMs,
@@ -52,7 +52,7 @@ export const policy = {
   syncCandidates: 200,
   /** Beyond the limit, for profiles that were changed at one moment. */
   syncSharedMax: 500,
-  /** Contract: 7. */
+  /** An offer or a request without a decision ends then. Contract: 7, consent. */
   handshakeLifetimeMs: 30 * dayMs,
   unprovenOffersMax: 100,
   unprovenOfferLifetimeMs: dayMs,
@@ -62,7 +62,7 @@ export const policy = {
   relayEventsMax: 50,
   /** Of each a profile, and the state of the account. */
   usersPerDelivery: 25,
-  /** A thousand for each event: lists, objects and commas of a batch, before it is parsed. Contract: 1. */
+  /** A thousand for each event: lists, objects and commas of a batch, before it is parsed. Contract: 1, JSON bodies. */
   relayValuesMax: 50_000,
   relayBodyBytes: 10 * 1024 * 1024,
   relayBodiesAtOnce: 8,
@@ -86,14 +86,14 @@ export const policy = {
   rotationOverlapMs: hourMs,
   rotationRetryMs: 15 * minuteMs,
 
-  /** protocol.md 1.5. */
+  /** For each peer. protocol.md 1.5. */
   relays: { name: 'relay', requests: 90, windowMs: minuteMs },
   lookups: { name: 'lookup', requests: 60, windowMs: minuteMs },
-  /** Contract: 7, stubs. */
+  /** For each peer. Contract: 7, stubs. */
   stubs: { name: 'stub', requests: 60, windowMs: minuteMs },
-  /** Contract: 7, consent. */
+  /** For each user. Contract: 7, consent. */
   ensures: { name: 'ensure', requests: 3, windowMs: 15 * minuteMs },
-  /** Contract: 6. */
+  /** A report of a peer ends then. Contract: 6, status. */
   presenceLifetimeMs: 15 * minuteMs,
 } as const
 

@@ -38,11 +38,11 @@ export async function startFederationFanout(
   const common = { ...resources, ...own, ...overrides }
   const deps: Deps = { maintenance: opening.use(startMaintenance(common, timer)), ...common }
   const { bus } = deps
-  opening.use(await bus.respond(checkHomeEpoch, (asked, context) => checkHome(deps, { ...context, ...asked })))
-  opening.use(await bus.respond(lookUpByHomeId, (asked) => askByHomeId(deps, asked)))
-  opening.use(await bus.respond(verifyAttachProof, (asked) => askProof(deps, asked)))
-  const deletion = await bus.respond(deleteIdentitiesAtPeers, async (asked, { requestId }) => {
-    return { results: await deleteAtPeers(deps, { ...asked, requestId }) }
+  opening.use(await bus.respond(checkHomeEpoch, (input, context) => checkHome(deps, { ...context, ...input })))
+  opening.use(await bus.respond(lookUpByHomeId, (input) => askByHomeId(deps, input)))
+  opening.use(await bus.respond(verifyAttachProof, (input) => askProof(deps, input)))
+  const deletion = await bus.respond(deleteIdentitiesAtPeers, async (input, { requestId }) => {
+    return { results: await deleteAtPeers(deps, { ...input, requestId }) }
   })
   opening.use(deletion)
   opening.use(await consumeProfileChanges(deps))

@@ -20,9 +20,9 @@ export type IdentityConfig = kit.ServiceConfig &
     hashing: { threads: number; queue: number; cost?: number }
     /** 0: kept for ever. */
     auditRetentionDays: number
-    /** Contract: 8, GATEHOUSE_UPSTREAMS. */
+    /** The file that declares the upstreams. Contract: 8, settings, GATEHOUSE_UPSTREAMS. */
     upstreamsFile?: string
-    /** Contract: 3, Identity providers. */
+    /** The file that declares the identity providers. Contract: 3, Identity providers. */
     providersFile?: string
     /** Without it the instance sends no mail. Contract: 3, Mail. */
     mail?: kit.MailConfig
@@ -30,27 +30,27 @@ export type IdentityConfig = kit.ServiceConfig &
 
 /** Throws ConfigurationError with every fault. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>) {
-  return kit.readSettings('identity', environment, (given, part) => {
+  return kit.readSettings('identity', environment, (settings, part) => {
     const config: IdentityConfig = {
       ...part(kit.serviceConfig),
-      ...kit.tokenConfig(given),
-      ...kit.encryptionConfig(given),
-      ...kit.upstreamsConfig(given),
-      ...kit.providersConfig(given),
+      ...kit.tokenConfig(settings),
+      ...kit.encryptionConfig(settings),
+      ...kit.upstreamsConfig(settings),
+      ...kit.providersConfig(settings),
       ...part(kit.mailConfig),
-      port: given.IDENTITY_PORT,
-      jwtExpiresIn: given.JWT_EXPIRES_IN,
-      jwtRenew: given.JWT_RENEW,
-      passwords: given.PASSWORDS,
-      registrationOpen: given.REGISTRATION_OPEN,
+      port: settings.IDENTITY_PORT,
+      jwtExpiresIn: settings.JWT_EXPIRES_IN,
+      jwtRenew: settings.JWT_RENEW,
+      passwords: settings.PASSWORDS,
+      registrationOpen: settings.REGISTRATION_OPEN,
       publicAddress: part(kit.publicAddress),
-      passkeyOrigins: given.PASSKEY_ORIGINS,
+      passkeyOrigins: settings.PASSKEY_ORIGINS,
       reach: part(kit.readFederation),
       ...part((valid) => kit.uploadConfig(valid, valid.GATEHOUSE_DATA)),
-      hashing: { threads: given.HASHING_THREADS, queue: given.HASHING_QUEUE },
-      auditRetentionDays: given.AUDIT_RETENTION_DAYS,
+      hashing: { threads: settings.HASHING_THREADS, queue: settings.HASHING_QUEUE },
+      auditRetentionDays: settings.AUDIT_RETENTION_DAYS,
     }
-    const connections = { postgres: { url: given.DATABASE_URL }, redis: part(kit.redisAddress) }
+    const connections = { postgres: { url: settings.DATABASE_URL }, redis: part(kit.redisAddress) }
     return { config, resources: { ...part(kit.commonResources), ...connections } }
   })
 }

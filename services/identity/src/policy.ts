@@ -3,11 +3,11 @@ export const policy = {
   hashCost: 12,
   /** A thread that is done takes the next job at once. */
   hashingAhead: 1,
-  /** One /48 or IPv4 /24. Contract: 3. */
+  /** One /48 or IPv4 /24. Contract: 3, client networks. */
   hashingShareOfNetwork: 1 / 4,
   hashingRetryAfterSeconds: 2,
   hashingRestartDelayMs: 1_000,
-  /** Contract: 8. */
+  /** The drain of a service takes 30 s: a hash that is under way ends before. Contract: 8, drain. */
   hashingDrainMs: 25_000,
   /** Spec: Admin reset 2. */
   temporaryPasswordBytes: 12,

@@ -112,12 +112,12 @@ export async function startIdentity(
   return { ...http, deps, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
 
-/** Reads the file again on SIGHUP. Throws ConfigurationError. Contract: 8, GATEHOUSE_UPSTREAMS. */
+/** Reads the file again on SIGHUP. Throws ConfigurationError. Contract: 8, settings, GATEHOUSE_UPSTREAMS. */
 async function openUpstreams({ bus, metrics, log }: Resources, file?: string) {
   const watch = file === undefined ? noUpstreams : await watchUpstreams(file, { log })
   const questions = new UpstreamQuestions({ bus, metrics, log, timer: systemTimer })
   const upstreams: Deps['upstreams'] = {
-    ask: (...asked) => questions.ask(...asked),
+    ask: (...args) => questions.ask(...args),
     answering: (question) => watch.current.filter(({ answers }) => answers.includes(question)).map(({ name }) => name),
   }
   return { ...upstreams, [Symbol.dispose]: () => watch[Symbol.dispose]() }

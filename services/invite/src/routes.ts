@@ -7,7 +7,7 @@ import { createInvite, createOwnInvite } from './operations/create-invite.ts'
 import * as changes from './operations/change-invite.ts'
 import { inviteReply, listInvites, listOwnInvites, listRedemptions } from './replies/invite-reply.ts'
 
-/** Contract: 3, check-invite; 4. */
+/** The routes of admins, of members, and the check before a registration. Contract: 4, as a whole; 3, check-invite. */
 export function inviteRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true })
   router.get(endpoints.checkInvite.path, async (ctx) => {

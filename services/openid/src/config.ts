@@ -6,14 +6,14 @@ export type OpenidConfig = ServiceConfig & EncryptionConfig & { publicAddress: P
 
 /** Throws ConfigurationError with every fault. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>) {
-  return readSettings('openid', environment, (given, part) => {
+  return readSettings('openid', environment, (settings, part) => {
     const config: OpenidConfig = {
       ...part(serviceConfig),
-      ...encryptionConfig(given),
-      port: given.OPENID_PORT,
+      ...encryptionConfig(settings),
+      port: settings.OPENID_PORT,
       publicAddress: part(publicAddress),
       reach: part(readFederation),
     }
-    return { config, resources: { ...part(commonResources), postgres: { url: given.DATABASE_URL } } }
+    return { config, resources: { ...part(commonResources), postgres: { url: settings.DATABASE_URL } } }
   })
 }

@@ -1,7 +1,7 @@
 import { limits, upstreamLimits } from '@gatehouse/contracts'
 import { upstreamQuestions } from '@gatehouse/upstreams'
 
-/** Milliseconds. Tests override them. Contract: 6. */
+/** Milliseconds. Tests override them. Contract: 6, as a whole. */
 export const timings = {
   authTimeoutMs: limits.socketAuthTimeoutMs,
   /** For reading the account after a good token. */

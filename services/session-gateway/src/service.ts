@@ -138,10 +138,10 @@ function createAccountReads({ orm }: SessionGatewayResources, { accountReadMs }:
   return createAccountStates({ load: async (userIds) => ({ states: await read(userIds) }) })
 }
 
-async function openPresence(opening: AsyncDisposableStack, given: Parameters<typeof startUpstreams>[0]) {
-  const node = await registerNode(given)
+async function openPresence(opening: AsyncDisposableStack, presenceDeps: Parameters<typeof startUpstreams>[0]) {
+  const node = await registerNode(presenceDeps)
   const remotePresences = createRemotePresences()
-  const common = { ...given, node, remotePresences, presenceStore: createPresenceStore(given) }
+  const common = { ...presenceDeps, node, remotePresences, presenceStore: createPresenceStore(presenceDeps) }
   const upstreamAudience = opening.use(
     createUpstreamAudience<VisibleChange>(common, (changes, audience) => sendChanges(common, changes, audience)),
   )

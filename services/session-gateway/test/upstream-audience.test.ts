@@ -112,7 +112,7 @@ describe('the audience that an upstream answers', () => {
     return silent
   }
 
-  /** Contract: 6, deliveries to a space. */
+  /** Contract: 3, upstreams. */
   it('lets an upstream deliver to a space of its own, and drops what is for an unknown one', async () => {
     const [alice, bob] = [await buildUser(cluster), await buildUser(cluster)]
     await using room = await openRoom(() => [])

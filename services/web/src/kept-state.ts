@@ -2,11 +2,11 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { isEnded, openEntries, useClient } from './hooks.ts'
 
 const storageKey = 'gatehouse_kept'
-const kept = new Map<string, unknown>(readKept())
+const states = new Map<string, unknown>(readKept())
 
 /** For the way to an identity provider and back. Pictures are lost. */
 export function keepOverLoad(): void {
-  const texts = [...kept].filter(([, value]) => typeof value !== 'object' || value === null || !('blob' in value))
+  const texts = [...states].filter(([, value]) => typeof value !== 'object' || value === null || !('blob' in value))
   sessionStorage.setItem(storageKey, JSON.stringify(texts))
 }
 
@@ -23,13 +23,13 @@ function readKept(): [string, unknown][] {
 /** State that the end of a session does not drop: the next login finds it under the same `key`. Null: usual state. */
 export function useKeptState<T>(key: string | null, initial: T) {
   const client = useClient()
-  const state = useState<T>(() => (key !== null && kept.has(key) ? (kept.get(key) as T) : initial))
+  const state = useState<T>(() => (key !== null && states.has(key) ? (states.get(key) as T) : initial))
   const latest = useRef(initial)
   latest.current = state[0]
   useEffect(() => {
     if (key === null) return
-    kept.delete(key)
-    return () => void (isEnded(client) && kept.set(key, latest.current))
+    states.delete(key)
+    return () => void (isEnded(client) && states.set(key, latest.current))
   }, [])
   return state
 }

@@ -1,7 +1,7 @@
 import type { User } from '@gatehouse/client'
 import { useQuery } from './hooks.ts'
 
-let known: User | null = null
+let cached: User | null = null
 
 /**
  * The account with what only GET @me names: the email address, and how many invites it may create. The user of the session
@@ -9,7 +9,7 @@ let known: User | null = null
  */
 export function useOwnAccount({ id }: User) {
   const { data, ...query } = useQuery(`own account ${id}`, async (signal, client) => {
-    return (known = await client.call('getSelf', { signal }))
+    return (cached = await client.call('getSelf', { signal }))
   })
-  return { ...query, account: data ?? (known?.id === id ? known : null) }
+  return { ...query, account: data ?? (cached?.id === id ? cached : null) }
 }

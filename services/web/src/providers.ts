@@ -3,14 +3,14 @@ import { useQuery } from './hooks.ts'
 
 export type Provider = ProviderList['providers'][number]
 
-let known: ProviderList | null = null
+let cached: ProviderList | null = null
 
 /** `passwords` null: not known yet. Cached between pages. Contract: 3, Identity providers. */
 export function useProviders() {
   const { data, ...query } = useQuery('providers', async (signal, client) => {
-    return (known = await client.call('listProviders', { signal }))
+    return (cached = await client.call('listProviders', { signal }))
   })
-  const { providers = [], passwords = null } = data ?? known ?? {}
+  const { providers = [], passwords = null } = data ?? cached ?? {}
   return { ...query, providers, passwords }
 }
 
@@ -29,7 +29,7 @@ export function takeFragment(): void {
 
 /** What stood behind the `#` of /sign-in, once. */
 export function readFragment(): string {
-  const taken = fragment
+  const current = fragment
   fragment = ''
-  return taken
+  return current
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { docsScript, docsStyle, wordmark } from './docs-assets.ts'
 import type { OpenApi, Operation, Schema } from './openapi.ts'
 
-/** The page loads nothing and runs only its own script. Contract: 8. */
+/** The page loads nothing and runs only its own script. Contract: 8, public routes of the gateway. */
 export function createDocsPage(openApi: OpenApi) {
   const document = withoutReferences(openApi)
   const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`

@@ -47,7 +47,7 @@ const tags = {
   Gateway: 'Served by the gateway itself',
 }
 
-/** Schemas with an id are components, refusals too. Contract: 8. */
+/** Schemas with an id are components, refusals too. Contract: 8, public routes of the gateway. */
 export function createOpenApi(): OpenApi {
   const paths: OpenApi['paths'] = { '/api/health': { get: health }, '/api/upstream-keys': { get: upstreamKeys } }
   for (const [name, endpoint] of Object.entries(endpoints as Record<string, Endpoint>)) {
@@ -139,8 +139,8 @@ function tagOf({ path }: Endpoint): keyof typeof tags {
 }
 
 function parametersOf(place: 'path' | 'query', { params, query, path }: Endpoint) {
-  const given = place === 'path' ? params : query
-  const { properties = {}, required = [], $defs } = given ? toSchema(given, 'input') : {}
+  const schema = place === 'path' ? params : query
+  const { properties = {}, required = [], $defs } = schema ? toSchema(schema, 'input') : {}
   const names = place === 'path' ? [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name) : Object.keys(properties)
   return names.map((name) => ({
     name,
@@ -195,7 +195,7 @@ function describeReplies(endpoint: Endpoint): Operation['responses'] {
   return described
 }
 
-/** Without code: the contract fixes the body of `rate_limited`. Contract: 1. */
+/** Without code: the contract fixes the body of `rate_limited`. Contract: 1, rate limits. */
 const refusalSchemas = Object.fromEntries(
   Object.entries<Refusal>(refusals).map(([code, { status, text, fields = {} }]) => {
     const error = z.string().describe('A message that a person can read')

@@ -24,15 +24,19 @@ export type Caller = {
 export const callerHeader = 'x-gatehouse-caller'
 
 /** Upstreams are not told when the token was issued. */
-type Stated = Pick<Caller, 'address' | 'upstream'> & {
+type SignableCaller = Pick<Caller, 'address' | 'upstream'> & {
   account: (Omit<CallerAccount, 'tokenIssuedAt'> & { tokenIssuedAt?: number | undefined }) | null
 }
 
 /** `audience` is the service's or the upstream's name; `now` in milliseconds. */
 type Options = { issuer: string; audience: string; now: number }
 
-/** The caller token of a service and the statement to an upstream. NOTE: jose takes 105 µs, this 45. Contract: 8, GATEHOUSE_UPSTREAMS; docs/integrate/http-requests.md. */
-export function signCaller(keys: SigningKeys, { address, account, upstream }: Stated, options: Options): string {
+/** The caller token of a service and the statement to an upstream. NOTE: jose takes 105 µs, this 45. Contract: 8, settings, GATEHOUSE_UPSTREAMS; docs/integrate/http-requests.md. */
+export function signCaller(
+  keys: SigningKeys,
+  { address, account, upstream }: SignableCaller,
+  options: Options,
+): string {
   const ofUpstream = upstream && { upstream }
   if (!account) return signClaims(keys, { address, ...ofUpstream }, options)
   const { userId: sub, username, isAdmin: admin, tokenIssuedAt: auth_time } = account
@@ -65,10 +69,10 @@ export function createCallerVerifier({ lines }: CallerKeys, audience: string): C
   const verified = new LRUCache<string, SignedCaller>(entryLimit(cachedCallerTokens))
   const readSigned = createReader(lines, audience)
   return (token, now) => {
-    const known = verified.get(token)
-    const signed = known ?? readSigned(token)
+    const cached = verified.get(token)
+    const signed = cached ?? readSigned(token)
     if (!signed || signed.expiresAt + clockSkewMs <= now) return undefined
-    if (!known) verified.set(token, signed)
+    if (!cached) verified.set(token, signed)
     return signed.caller
   }
 }
@@ -93,13 +97,13 @@ function createReader(lines: readonly string[], audience: string): (token: strin
     const parts = token.split('.', 4)
     const [header = '', claims = '', signature = ''] = parts
     // The header is what the gateway writes, byte for byte: no other algorithm is heard.
-    const found = keys.get(header)
-    if (!found || parts.length !== 3 || token.length > maxCallerTokenLength) return undefined
+    const signerKey = keys.get(header)
+    if (!signerKey || parts.length !== 3 || token.length > maxCallerTokenLength) return undefined
     const signed = Buffer.from(`${header}.${claims}`)
-    if (!verify(null, signed, found.key, Buffer.from(signature, 'base64url'))) return undefined
+    if (!verify(null, signed, signerKey.key, Buffer.from(signature, 'base64url'))) return undefined
     const parsed = claimsSchema.safeParse(JSON.parse(Buffer.from(claims, 'base64url').toString()))
     if (!parsed.success || parsed.data.aud !== audience) return undefined
-    const caller = callerOf(found.signer === 'operator', parsed.data)
+    const caller = callerOf(signerKey.signer === 'operator', parsed.data)
     return caller && { caller: Object.freeze(caller), expiresAt: parsed.data.exp * 1000 }
   }
 }

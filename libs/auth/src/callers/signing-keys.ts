@@ -19,7 +19,7 @@ const derivations: Record<Signer, string> = { gateway: 'gatehouse caller stateme
 
 /**
  * A secret is a private key, as `openssl genpkey -algorithm ed25519` prints it between its first and last line, or any
- * text, from which the key is derived. Contract: 8, INTERNAL_SECRET.
+ * text, from which the key is derived. Contract: 8, keys.
  */
 export function createSigningKeys(signer: Signer, secret: string, previous: readonly string[] = []): SigningKeys {
   const key = readPrivateKey(signer, secret)
@@ -46,9 +46,9 @@ export function readCallerKey(line: string): { signer: Signer; key: KeyObject; k
 }
 
 function readPrivateKey(signer: Signer, secret: string): KeyObject {
-  const given = Buffer.from(secret, 'base64')
-  if (!given.subarray(0, -keyBytes).equals(privateKeyPrefix)) return derivePrivateKey(secret, derivations[signer])
-  return createPrivateKey({ key: given, format: 'der', type: 'pkcs8' })
+  const der = Buffer.from(secret, 'base64')
+  if (!der.subarray(0, -keyBytes).equals(privateKeyPrefix)) return derivePrivateKey(secret, derivations[signer])
+  return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
 }
 
 /** All replicas derive the same key. */

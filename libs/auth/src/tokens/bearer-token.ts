@@ -8,7 +8,7 @@ export type TokenKey = { readonly use: 'bearer'; readonly signing: KeyObject; re
 export type TokenClaims = { userId: string; username: string; iat: number; exp: number }
 type Subject = { userId: string; username: string }
 
-/** Key objects verify at a quarter of the cost of text. Spec: Bearer tokens; Contract: 8, JWT_SECRET_PREVIOUS. */
+/** Key objects verify at a quarter of the cost of text. Spec: Bearer tokens; Contract: 8, settings, JWT_SECRET_PREVIOUS. */
 export function createTokenKey(secret: string, previous: readonly string[] = []): TokenKey {
   const toKey = (text: string): KeyObject => createSecretKey(Buffer.from(text, 'utf8'))
   const signing = toKey(secret)

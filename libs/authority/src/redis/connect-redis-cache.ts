@@ -4,7 +4,7 @@ import { openRedisCache, type RedisCacheOptions } from './redis-cache.ts'
 import { openClusterCache } from './redis-cluster-cache.ts'
 import { defineScripts } from './redis-scripts.ts'
 
-/** Entries of a process before a fail-over are never read. Contract: 8; docs/decisions/account-states.md. */
+/** Entries of a process before a fail-over are never read. Contract: 8, several Redis servers; docs/decisions/account-states.md. */
 export async function connectRedisCache(options: RedisAddress & RedisCacheOptions): Promise<AccountStateCache> {
   const cluster = await readRedisCluster(options)
   if (cluster) return await openClusterCache(cluster, options)

@@ -7,6 +7,28 @@ import { cacheTimes, maxParsedEntries } from '../policy.ts'
 import { CacheUnavailable, type AccountStateCache } from '../cache.ts'
 import type { StateRedis } from './redis-scripts.ts'
 
+/**
+ * The cache of account states in one Redis process. In a cluster, redis-cluster-cache.ts opens one for each primary.
+ *
+ * An account has an entry (its state, with a version) and sometimes a lease (the right to fill the entry). Both carry the
+ * run id of the Redis process: in the key, or in a cluster in the value. redis-scripts.ts has the atomic steps.
+ *
+ * State. `current`: the run id of the primary that we are connected to, and from when on no replaced process gives older
+ * entries. It is undefined while unknown. The parser remembers texts and their states: most reads give the same text.
+ *
+ * Callers. load.ts calls `find`, and at a miss `lease` and `fill`. invalidate.ts calls `put`, then waits for `settlesInMs`.
+ * Every call rejects with CacheUnavailable when Redis does not answer in time. Then load.ts asks the source, and
+ * invalidate.ts tries again until every older entry has expired.
+ *
+ * What must never happen:
+ * - An older state replaces a newer one. Only a higher version is written, and `put` ends all leases.
+ * - An entry of another process is read: of a replica, of a primary before a failover, or from a file. The run id differs.
+ * - A change is confirmed while a process that was replaced may still answer. `settledAt` says how long that may be.
+ * - A command waits without a limit. A process that hangs, or refuses writes as a replica does, is left.
+ *
+ * docs/decisions/account-states.md.
+ */
+
 export type RedisCacheOptions = {
   random: Random
   /** Lets tests share a server. */
@@ -22,7 +44,7 @@ export type RedisCacheOptions = {
 export async function openRedisCache(redis: StateRedis, options: RedisCacheOptions): Promise<AccountStateCache> {
   const { random, log, prefix = '', timer = systemTimer, parsedEntries = maxParsedEntries, slotTag } = options
   const processKey = () => `${prefix}gh:process${slotTag ? `:{${slotTag()}}` : ''}`
-  const { known, current, run } = followProcess(redis, { processKey, log, timer })
+  const { firstRead, current, run } = followProcess(redis, { processKey, log, timer })
   const keysOf = createKeys({ prefix, runId: () => current()?.runId, inCluster: slotTag !== undefined })
   const stateOf = createEntryParser(parsedEntries)
 
@@ -39,7 +61,7 @@ export async function openRedisCache(redis: StateRedis, options: RedisCacheOptio
     },
     { until: () => setImmediate() },
   )
-  await withTimeout(known, redisStartMs, () => new RedisTimeout('no connection in time'), timer).catch(() => undefined)
+  await withTimeout(firstRead, redisStartMs, () => new RedisTimeout('no connection in time'), timer).catch(() => undefined)
   return {
     find: slotTag ? readOne : readMany,
     lease: (userId) =>
@@ -47,12 +69,12 @@ export async function openRedisCache(redis: StateRedis, options: RedisCacheOptio
         const { lease, mark } = keysOf(userId)
         return redis.takeLease(lease, `${random.uuid()}${mark}`, cacheTimes.leaseMs)
       }),
-    fill: async (state, held) => {
+    fill: async (state, heldLease) => {
       await run(async () => {
         const { entry, lease, mark } = keysOf(state.userId)
         // The process that gave it may be another.
-        if (!held.endsWith(mark)) return
-        await redis.fillState(entry, lease, held, formatEntry(state, mark), cacheTimes.entryMs)
+        if (!heldLease.endsWith(mark)) return
+        await redis.fillState(entry, lease, heldLease, formatEntry(state, mark), cacheTimes.entryMs)
       })
     },
     put: async (state) => {
@@ -94,10 +116,10 @@ function createKeys(options: { prefix: string; runId: () => string | undefined; 
 type Current = { runId: string; settledAt: number }
 type Following = Required<Pick<RedisCacheOptions, 'log' | 'timer'>> & { processKey: () => string }
 
-/** The process that is asked, as long as it is no replica. Undefined while it is not known. */
+/** Follows which primary we are connected to. `current` gives undefined while that is unknown. */
 function followProcess(redis: StateRedis, { processKey, log, timer }: Following) {
   const limited = limitCommands(redis, redisCommandMs, timer)
-  const known = Promise.withResolvers<void>()
+  const firstRead = Promise.withResolvers<void>()
   let current: Current | undefined
   let isReported = false
   async function read(): Promise<void> {
@@ -110,7 +132,7 @@ function followProcess(redis: StateRedis, { processKey, log, timer }: Following)
       current = { runId, settledAt: timer.now() + cacheTimes.staleMs - usedForMs }
       if (isReported) log.warn({}, 'Redis connection restored')
       isReported = false
-      known.resolve()
+      firstRead.resolve()
     } catch (err) {
       report(err)
       leave()
@@ -129,7 +151,7 @@ function followProcess(redis: StateRedis, { processKey, log, timer }: Following)
   redis.on('close', () => (current = undefined))
   redis.on('ready', () => void read())
   return {
-    known: known.promise,
+    firstRead: firstRead.promise,
     current: () => current,
     /** A process that hangs, or has become a replica, is left. */
     run: async <T>(command: () => Promise<T>): Promise<T> => {
@@ -153,13 +175,13 @@ function withMark(mark: string, entry: string | null): string | null {
 
 /** Most reads give the same text again. The states are frozen. */
 function createEntryParser(max: number): (userId: string, entry: string | null) => AccountState | undefined {
-  const known = new LRUCache<string, { entry: string; state: AccountState }>(entryLimit(max))
+  const statesByUser = new LRUCache<string, { entry: string; state: AccountState }>(entryLimit(max))
   return (userId, entry) => {
     if (entry === null) return undefined
-    const last = known.get(userId)
+    const last = statesByUser.get(userId)
     if (last?.entry === entry) return last.state
     const state = parseEntry(entry)
-    if (state) known.set(userId, { entry, state: Object.freeze(state) })
+    if (state) statesByUser.set(userId, { entry, state: Object.freeze(state) })
     return state
   }
 }

@@ -15,7 +15,7 @@ type Node = { redis: Redis; cache?: AccountStateCache }
 
 /**
  * One cache per primary: a client that follows redirects would hide which process answers. A redirect is CacheUnavailable
- * until the slots are read again. Contract: 8; docs/decisions/account-states.md.
+ * until the slots are read again. Contract: 8, several Redis servers; docs/decisions/account-states.md.
  */
 export async function openClusterCache(cluster: RedisCluster, options: RedisCacheOptions): Promise<AccountStateCache> {
   const { log, timer = systemTimer } = options
@@ -95,8 +95,8 @@ function followPrimaries(cluster: RedisCluster, options: RedisCacheOptions) {
 /** Of the first server that answers. The servers of the address are asked when no other does. */
 async function readPrimaries(cluster: RedisCluster, connections: readonly Redis[], timer: Timer): Promise<string[]> {
   for (const redis of connections) {
-    const found = await askPrimaries(redis, timer).catch(() => undefined)
-    if (found) return found
+    const primaries = await askPrimaries(redis, timer).catch(() => undefined)
+    if (primaries) return primaries
   }
   const failures: unknown[] = []
   for (const host of cluster.hosts) {

@@ -26,9 +26,9 @@ export function createLocalBus({ log }: { log: BusLog }): Bus {
 
   function groupOf(event: string, group: string): DurableGroup {
     const ofEvent = groups.get(event) ?? new Map<string, DurableGroup>()
-    const found = ofEvent.get(group) ?? createDurableGroup({ event, group }, log)
-    groups.set(event, ofEvent.set(group, found))
-    return found
+    const durableGroup = ofEvent.get(group) ?? createDurableGroup({ event, group }, log)
+    groups.set(event, ofEvent.set(group, durableGroup))
+    return durableGroup
   }
 
   return {
@@ -38,7 +38,7 @@ export function createLocalBus({ log }: { log: BusLog }): Bus {
       if (!open && event.kept) throw new BusUnavailable('disconnected')
       if (!open || published.has(id)) return
       if (id) published.set(id, true)
-      for (const deliver of subscribers.get(named(event.subject, to)) ?? []) deliver(message)
+      for (const deliver of subscribers.get(subjectOf(event.subject, to)) ?? []) deliver(message)
       for (const group of groups.get(event.subject)?.values() ?? []) group.accept(message)
     },
     async subscribe(events, handler, { group, as } = {}) {
@@ -57,7 +57,7 @@ export function createLocalBus({ log }: { log: BusLog }): Bus {
           continue
         }
         const deliver: Subscriber = (message) => sequence.add(subject, message, handle)
-        const name = named(subject, kept ? undefined : as)
+        const name = subjectOf(subject, kept ? undefined : as)
         const ofName = subscribers.get(name) ?? new Set()
         subscribers.set(name, ofName.add(deliver))
         subscription.defer(() => void ofName.delete(deliver))
@@ -109,7 +109,8 @@ export function createLocalBus({ log }: { log: BusLog }): Bus {
   }
 }
 
-const named = (subject: string, name: string | undefined) => (name === undefined ? subject : `${subject} to ${name}`)
+const subjectOf = (subject: string, name: string | undefined) =>
+  name === undefined ? subject : `${subject} to ${name}`
 
 type Member = { handle: MessageHandler; work: Promise<void> | undefined }
 

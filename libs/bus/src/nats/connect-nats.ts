@@ -13,10 +13,10 @@ type NatsOptions = ConnectionOptions & { prefix?: string; streamBytes?: number; 
 
 /**
  * JetStream 2.9 or newer. A start without NATS succeeds: until it comes, calls are unavailable, broadcasts are lost and
- * subscriptions wait. Throws one line without credentials when NATS refuses them or has no JetStream. Contract: 8.
+ * subscriptions wait. Throws one line without credentials when NATS refuses them or has no JetStream. Contract: 8, start.
  */
-export async function connectNats(given: NatsOptions): Promise<Bus> {
-  const { prefix = 'gatehouse', streamBytes, createsStreams = true, ...options } = given
+export async function connectNats(natsOptions: NatsOptions): Promise<Bus> {
+  const { prefix = 'gatehouse', streamBytes, createsStreams = true, ...options } = natsOptions
   const connection = await openConnection(options)
   try {
     return natsBus(

@@ -159,7 +159,7 @@ const reconnectOptions: nats.ConnectionOptions = {
   ignoreAuthErrorAbort: true,
 }
 
-function parseAddress(text: string, given: SecureContextOptions): nats.ConnectionOptions & { servers: string[] } {
+function parseAddress(text: string, tlsOptions: SecureContextOptions): nats.ConnectionOptions & { servers: string[] } {
   const urls = text.split(',').map((part) => {
     const url = URL.parse(part.includes('://') ? part.trim() : `nats://${part.trim()}`)
     // The text may hold a password.
@@ -167,7 +167,7 @@ function parseAddress(text: string, given: SecureContextOptions): nats.Connectio
     return url
   })
   const servers = urls.map((url) => `${url.hostname}:${url.port || '4222'}`)
-  const tls = urls.some((url) => url.protocol === 'tls:') ? { tls: given as nats.TlsOptions } : {}
+  const tls = urls.some((url) => url.protocol === 'tls:') ? { tls: tlsOptions as nats.TlsOptions } : {}
   const authority = urls.find((url) => url.username !== '')
   if (!authority) return { servers, ...tls }
   const user = decodeURIComponent(authority.username)

@@ -8,6 +8,27 @@ import type { EventStream, Place } from './event-stream.ts'
 import { keepCreated, type Creation } from './keep-created.ts'
 import { readEventMessage } from './message.ts'
 
+/**
+ * Subscriptions to the events of a stream. They go on after a lost connection, server or stream.
+ *
+ * `consumeDurably`: each event goes to one member of a group. The server keeps the position. An event is acknowledged after
+ * its handler, and a failure is delivered again. State: `unacknowledged`, the events that were received and not handled yet.
+ *
+ * `consumeInOrder`: each process gets every event from its start on. The process keeps the position (`lastSequence`, and
+ * `streamCreated`, because a new stream counts from one). A handler that fails is logged and not repeated.
+ *
+ * `startConsumer` is below both. It creates the consumer again after each connection, and after a loss (keep-created.ts).
+ * State: `pull`, the one subscription that counts. connect-nats.ts subscribes; pulled-consumers.ts uses `ensureConsumer`.
+ *
+ * What must never happen:
+ * - An event is acknowledged before its handler has succeeded.
+ * - A member handles one event twice at a time. It renews what it holds, and ignores what it holds already.
+ * - An ordered subscription skips an event. A gap in `deliverySequence` creates the consumer again after `lastSequence`.
+ * - An old pull goes on next to its successor. It is stopped first, and an outdated creation closes what it opened.
+ *
+ * After all that, an event may still come twice, and late: handlers are idempotent. docs/decisions/event-bus.md.
+ */
+
 type Consumer = {
   configure(stream: StreamInfo, isFirst: boolean): Partial<ConsumerConfig>
   receive(message: JsMsg, again: Creation['again']): void
@@ -20,7 +41,7 @@ async function startConsumer(stream: EventStream, { configure, receive }: Consum
     void pull?.close()
     pull = undefined
   }
-  const kept = await keepCreated(stream.connection, async ({ client, isFirst, isCurrent, again }) => {
+  const creation = await keepCreated(stream.connection, async ({ client, isFirst, isCurrent, again }) => {
     // First: events delivered to the old one are redelivered only after `ackWaitMs`.
     stopPull()
     const info = await stream.ensure(client)
@@ -47,7 +68,7 @@ async function startConsumer(stream: EventStream, { configure, receive }: Consum
   })
   return {
     stop() {
-      kept.stop()
+      creation.stop()
       stopPull()
     },
   }
@@ -66,7 +87,7 @@ export async function consumeDurably(
   handle: MessageHandler,
 ): Promise<Subscription> {
   const { connection } = stream
-  const held = new Map<number, JsMsg>()
+  const unacknowledged = new Map<number, JsMsg>()
   let stopping = false
   let work = Promise.resolve()
 
@@ -99,12 +120,12 @@ export async function consumeDurably(
     receive(stored) {
       if (!isPlaceOf(filter, stored.subject)) return skipForeign(stored)
       // Redelivered after a reconnection while the first delivery waits here.
-      if (held.has(stored.seq)) return
-      held.set(stored.seq, stored)
-      work = work.then(() => deliver(stored)).finally(() => held.delete(stored.seq))
+      if (unacknowledged.has(stored.seq)) return
+      unacknowledged.set(stored.seq, stored)
+      work = work.then(() => deliver(stored)).finally(() => unacknowledged.delete(stored.seq))
     },
   })
-  const working = setInterval(() => held.forEach((stored) => stored.working()), policy.workingMs)
+  const working = setInterval(() => unacknowledged.forEach((stored) => stored.working()), policy.workingMs)
   return {
     async [Symbol.asyncDispose]() {
       stopping = true

@@ -6,6 +6,26 @@ import { clusterReplicas, completeAgainMs, duplicateWindowMs, maxAgeMs, streamBy
 import type { Client, Connection } from './connection.ts'
 import { keepCreated } from './keep-created.ts'
 
+/**
+ * The JetStream streams that keep events, and which event is in which stream.
+ *
+ * `events` has those that can end sessions. `changes` has all others, and of each subject only the last one. Both drop their
+ * oldest events at their size, so neither is ever full.
+ *
+ * One service creates the streams (`openStream`), the others wait until they exist (`awaitStream`). `ensure` runs after each
+ * connection, and before each consumer: a server may have lost its store. It has no state but the server's.
+ *
+ * Callers. connect-nats.ts opens the streams, publishes under `subjectOf` and subscribes at `placesOf`. consumers.ts and
+ * pulled-consumers.ts call `ensure`. The readiness check calls `listFaultsOf`.
+ *
+ * What must never happen:
+ * - A flood of other events displaces one that ends sessions. That is why there are two streams.
+ * - A start overwrites what an operator has configured. Only a missing limit or replica is added (`completeStream`).
+ * - A start waits for all nodes of a cluster. A stream may begin with one replica, and gets the others later.
+ *
+ * docs/decisions/event-bus.md.
+ */
+
 export type EventStream = Awaited<ReturnType<typeof openStream>>
 export type Streams = Awaited<ReturnType<typeof openStreams>>
 export type Place = { stream: EventStream; filter: string }

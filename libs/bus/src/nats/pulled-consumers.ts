@@ -36,17 +36,20 @@ async function keepConsumersOf(
   const unsubscribe = stream.connection.onReconnect(() => (unwanted = new Map()))
 
   async function listUnwanted(jsm: JetStreamManager, before: Unwanted): Promise<Unwanted> {
-    const found: Unwanted = new Map()
+    const unwantedNow: Unwanted = new Map()
     for await (const { name, config } of jsm.consumers.list(stream.name)) {
       if (!name.startsWith(prefix) || filterOf.has(name)) continue
       const { description } = config
-      const known = before.get(name)
-      found.set(name, { description, missed: known?.description === description ? (known?.missed ?? 0) + 1 : 0 })
+      const previous = before.get(name)
+      unwantedNow.set(name, {
+        description,
+        missed: previous?.description === description ? (previous?.missed ?? 0) + 1 : 0,
+      })
     }
-    return found
+    return unwantedNow
   }
 
-  const kept = await keepCreated(stream.connection, async ({ client, isCurrent, again }) => {
+  const creation = await keepCreated(stream.connection, async ({ client, isCurrent, again }) => {
     await stream.ensure(client)
     const { jsm } = client
     const description = `renewed at ${new Date(systemClock.now()).toISOString()}`
@@ -65,7 +68,7 @@ async function keepConsumersOf(
   return {
     async [Symbol.asyncDispose]() {
       unsubscribe()
-      kept.stop()
+      creation.stop()
     },
   }
 }

@@ -54,7 +54,7 @@ const replyFields: { readonly [N in keyof Endpoints]?: FieldOf<Endpoints[N]['rep
 
 /**
  * All throw RateLimited, ApiError, NetworkFailure (also after 30 s, 120 s for uploads, and for foreign answers) or
- * AbortError. Contract: 1.
+ * AbortError. Contract: 1, errors, foreign answers.
  */
 // eslint-disable-next-line max-lines-per-function -- one call for each group of endpoints
 export function createApi(options: ApiOptions) {

@@ -2,7 +2,7 @@ import type { OwnedSpace } from './records.ts'
 
 export type InvalidInput = { field: string; reason: string; min?: number; max?: number }
 
-/** `fields`: the body without `error` and `statusCode`. Contract: 1. */
+/** `fields`: the body without `error` and `statusCode`. Contract: 1, errors. */
 export class ApiError extends Error {
   override readonly name: string = 'ApiError'
   declare readonly status: number
@@ -28,7 +28,7 @@ export class ApiError extends Error {
   }
 }
 
-/** `retryAfter` in seconds. Spec: Errors. Contract: 1. */
+/** `retryAfter` in seconds. Spec: Errors. Contract: 1, rate limits. */
 export class RateLimited extends ApiError {
   override readonly name: string = 'RateLimited'
   declare readonly retryAfter: number

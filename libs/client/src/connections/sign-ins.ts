@@ -123,7 +123,7 @@ function federatedIdentityOf(user: User, currentHost: string): FederatedIdentity
 
 /**
  * Registers with the first password. Logs in with each after a 409 or the text `already taken`: instances differ in the
- * status. Contract: 3. Also after a 403: closed registration does not exclude existing accounts. `knownUsername`: a
+ * status. Contract: 3, register. Also after a 403: closed registration does not exclude existing accounts. `knownUsername`: a
  * different name there. Returns the password that was taken. Spec: Registration 6 and 10; protocol.md 4.8.
  * Throws the API's errors.
  */

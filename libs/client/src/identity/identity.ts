@@ -11,7 +11,7 @@ export type KnownUser = {
   isDeleted?: boolean | undefined
 }
 
-/** Contract: 2. */
+/** The name of every tombstone. Contract: 2, tombstones. */
 const deletedUsername = 'Deleted User'
 
 /** Keeps the port, unless it is the default: one server can run two instances. Other text is trimmed and lowered. */

@@ -53,7 +53,7 @@ export const tokenRefused: SessionEnd = {
 }
 export const accountDeleted: SessionEnd = { reason: 'account_deleted', message: 'Your account has been deleted.' }
 
-/** After all others the client reconnects. Contract: 6. */
+/** After all others the client reconnects. Contract: 6, failure before ready, forced disconnect. */
 const sessionEnds: Readonly<Record<number, SessionEnd>> = {
   [closeCodes.invalidToken]: tokenRefused,
   [closeCodes.tokenRevoked]: tokenRefused,

@@ -8,7 +8,7 @@ import { findSessionEnd, isPresenceUpdate, isReady, readFrame } from './frames.t
 import type { AdminChange, AnyLive, LiveTypes, OtherEvent, OwnEvents, ReadyEvent, ServerEvent } from './frames.ts'
 
 export type LiveState = {
-  /** `retryAt` in clock ms. Null: on `retryNow` only, there are too many connections. Contract: 6. */
+  /** `retryAt` in clock ms. Null: on `retryNow` only, there are too many connections. Contract: 6, sockets of an account. */
   phase: 'off' | 'connecting' | 'ready' | 'waiting'
   retryAt: number | null
   sessionId: string | null
@@ -17,7 +17,7 @@ export type LiveState = {
   presences: Readonly<ReadyEvent['presences']>
 }
 
-/** Spec: WebSocket handshake. Contract: 6. */
+/** Spec: WebSocket handshake. Contract: 6, ready. */
 export type LiveConnection<App extends LiveTypes = AnyLive> = Store<LiveState> & {
   open(): void
   close(): void

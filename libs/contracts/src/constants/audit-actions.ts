@@ -1,4 +1,4 @@
-/** The web app needs a text for each. Contract: 5. */
+/** The web app needs a text for each. Contract: 5, audit. */
 export const auditActions = [
   'settings.changed',
   ...['user.deleted', 'user.password-reset', 'user.promoted', 'user.demoted', 'user.created', 'user.sessions-ended'],

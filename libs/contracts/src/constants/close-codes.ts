@@ -1,4 +1,4 @@
-// Contract: 6.
+// Clients act on these numbers. Contract: 6, forced disconnect.
 
 export const authenticationTimeout = 4001
 export const firstMessageNotAuth = 4002

@@ -15,44 +15,44 @@ export const homeUserIdMax = 64
 export const registryEntriesMax = 100
 export const federationCredentialsMax = 1_000
 export const uploadBytes = 8 * 1024 * 1024
-/** Contract: 3, uploads. */
+/** For each account. A day later they are removed. Contract: 3, uploads. */
 export const unclaimedUploadsMax = 10
 export const unclaimedUploadBytesMax = 5 * 1024 * 1024
-/** Contract: 3, Passkeys. */
+/** For each account. Contract: 3, Passkeys. */
 export const passkeysMax = 10
 export const passkeyNameMax = 64
-/** Contract: 3, Identity providers. */
+/** For each account. Contract: 3, Identity providers. */
 export const linkedIdentitiesMax = 10
 export const redirectMax = 1_000
 /** Contract: 3, Mail. RFC 5321, 4.5.3.1.3. */
 export const emailMaxBytes = 254
-/** Contract: 5, suspend. */
+/** In characters. Contract: 5, suspend. */
 export const suspensionReasonMax = 500
-/** Contract: 5, Settings. */
+/** In characters. Contract: 5, Settings. */
 export const contactMax = 200
 export const descriptionMax = 300
 export const rulesMax = 2_000
 export const reservedUsernamesMax = 500
-/** Contract: 3, Approval. */
+/** In characters. Contract: 3, Approval. */
 export const registrationReasonMax = 500
 export const decisionsAtOnce = 200
 /** More that wait are not counted. */
 export const waitingCountMax = 1_000
 export const denialBlockHoursMax = 720
 export const inviteNameMax = 64
-/** Contract: 3, Applications. */
+/** On an instance. Contract: 3, Applications. */
 export const applicationsMax = 200
 export const applicationNameMax = 64
 export const applicationUriMax = 2_000
 export const applicationUrisMax = 20
-/** Contract: 4, Invites of members. */
+/** The highest number that an admin may set, for 30 days. Contract: 4, Invites of members. */
 export const memberInvitesMax = 1_000
 export const memberInviteUsesMax = 10
 export const memberInviteMs = 30 * 24 * 60 * 60 * 1000
 /** The end of the year 9999: PostgreSQL reads no year of five digits. */
 export const inviteExpiresAtMaxMs = 253_402_300_799_999
 export const fanoutOriginsMax = 100
-/** For the list of users. Contract: 4, 5. */
+/** For the list of users. Contract: 5, users. */
 export const pageSizeDefault = 50
 export const pageSizeMax = 100
 export const socketAuthTimeoutMs = 10_000
@@ -66,7 +66,7 @@ export const socketRefillPerSecond = 2
 export const unauthenticatedSocketsPerAddress = 100
 /** On one session gateway. */
 export const socketsPerAccount = 50
-/** Contract: 3, sockets. */
+/** The rest is cut off. Contract: 3, sockets. */
 export const userAgentMax = 256
 export const socketHeartbeatMs = 30_000
 export const presenceGraceMs = 5_000
@@ -95,7 +95,7 @@ export const upstreamLimits = {
   readyDeadlineMs: 500,
   lateReadyMs: 30_000,
 } as const
-/** The first millisecond of ids. Contract: 1. */
+/** The first millisecond of ids. Contract: 1, ids and times. */
 export const idEpochMs = 1_704_067_200_000
 /** Contract: 5, Overview. Counts of an overview end there, but those of accounts. */
 export const overviewMax = 1_000

@@ -22,7 +22,7 @@ export function parseOrigin(address: string): string | null {
   return url && !url.username && !url.password ? normalizeOrigin(url.origin) : null
 }
 
-/** Lower case, no port. Contract: 7. */
+/** Lower case, no port. Contract: 7, refused requests. */
 export function normalizeHost(host: string): string {
   return host.toLowerCase().replace(/:\d+$/, '')
 }

@@ -1,6 +1,6 @@
 import * as limits from './limits.ts'
 
-/** Spec: User record, avatarColor. */
+/** A color is chosen at random if a registration names none. Spec: User record, avatarColor. */
 export const avatarColors = ['mint', 'sky', 'lavender', 'coral', 'rose', 'teal', 'amber'] as const
 export type AvatarColor = (typeof avatarColors)[number]
 
@@ -24,7 +24,7 @@ const ofPerson = { managedBy: 'person', inLookup: false, shownTo: 'everybody' } 
 /**
  * What a person says of themselves. `managedBy: 'home'`: its home instance decides it for a federated account and relays
  * it to peers. The column, the entity's property and the input of the web app's form are written by hand.
- * Contract: 2, 3, 7; protocol.md 3, 4.
+ * Contract: 2, fields; 3, profiles of federated accounts; 7, profiles; protocol.md 3, 4.
  */
 export const profileFields = {
   displayName: { kind: 'text', lines: 'one', max: limits.displayNameMax, ...ofHome },

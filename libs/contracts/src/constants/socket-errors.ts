@@ -1,6 +1,6 @@
 import * as closeCodes from './close-codes.ts'
 
-/** Text of each error after which the socket stays open. Those that end it are `closures`. Contract: 6. */
+/** Text of each error after which the socket stays open. Those that end it are `closures`. Contract: 6, messages. */
 export const socketErrors = {
   rate_limited: 'Rate limited',
   invalid_json: 'Invalid JSON',
@@ -19,7 +19,7 @@ export type SocketErrorCode = keyof typeof socketErrors
 
 const closing = <Code extends string>(code: number, message: string, error: Code) => ({ code, message, error })
 
-/** Code and reason of a close. Before `ready` an error of this text and code goes first. Contract: 6. */
+/** Code and reason of a close. Before `ready` an error of this text and code goes first. Contract: 6, failure before ready. */
 export const closures = {
   authenticationTimeout: closing(closeCodes.authenticationTimeout, 'Authentication timeout', 'authentication_timeout'),
   firstMessageNotAuth: closing(closeCodes.firstMessageNotAuth, 'First message must be auth', 'first_message_not_auth'),

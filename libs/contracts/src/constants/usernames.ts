@@ -6,7 +6,7 @@ const localPattern = /^[a-z0-9_]+$/
 const stubSuffix = /~[0-9a-f]{1,8}$/
 const hostPattern = /^[a-zA-Z0-9._-]+$/
 
-/** Spec: User record. */
+/** Usernames are compared and stored in lower case. Spec: User record. */
 export function normalizeUsername(username: string): string {
   return username.trim().toLowerCase()
 }

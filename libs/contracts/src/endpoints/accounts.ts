@@ -17,11 +17,11 @@ const ofOptionalToken = ['invalid_token', 'token_revoked', 'account_deleted'] as
 const ofToken = ['unauthorized', ...ofOptionalToken] as const
 const ofOwnCode = ['second_factor_off', 'second_factor_incorrect', 'second_factor_blocked'] as const
 
-/** Contract: 3, Approval. */
+/** Errors of a registration that an admin has to approve. Contract: 3, Approval. */
 const ofApproval = ['reason_required', 'reason_too_long', 'registration_blocked'] as const
 const pending = { 202: registrations.pendingRegistrationReply }
 
-/** Contract: 3. */
+/** The endpoints of accounts. Contract: 3, as a whole. */
 export const accountDeclarations = {
   register: endpoint(
     'Register an account',

@@ -9,7 +9,7 @@ import { created, endpoint, ok, type Declarations } from './declaration.ts'
 const ofRegistration = ['registration_unknown', 'registration_decided'] as const
 const ofUser = ['user_unknown', 'target_deleted'] as const
 
-/** Contract: 5. */
+/** The endpoints of admins. Contract: 5, as a whole. */
 export const administrationDeclarations = {
   overview: endpoint(
     'The instance in numbers: accounts, who is online, registrations a day, what waits for an admin',

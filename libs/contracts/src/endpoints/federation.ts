@@ -10,7 +10,7 @@ const ofHandshake = [
   'remote_clock',
 ] as const
 
-/** Contract: 7. */
+/** The endpoints of federation. Contract: 7, as a whole. */
 export const federationDeclarations = {
   deleteIdentity: endpoint('Delete the account of a user of the calling peer', ok(federation.deleteIdentityReply), {
     body: federation.deleteIdentityBody,

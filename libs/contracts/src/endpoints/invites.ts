@@ -2,7 +2,7 @@ import * as invites from '../invites.ts'
 import { done } from '../users.ts'
 import { created, endpoint, ok, type Declarations } from './declaration.ts'
 
-/** Contract: 4. */
+/** The endpoints of invites. Contract: 4, as a whole. */
 export const inviteDeclarations = {
   createInvite: endpoint('Create an invite link', created(invites.inviteReply), {
     body: invites.createInviteBody,

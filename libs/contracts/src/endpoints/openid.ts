@@ -4,7 +4,7 @@ import { created, endpoint, ok, type Declarations } from './declaration.ts'
 
 const ofUris = ['redirect_uri_invalid', 'receiver_uri_invalid', 'receiver_uri_private', 'application_pairwise'] as const
 
-/** Contract: 3, Applications. */
+/** The endpoints of applications, and of the people whom they log in. Contract: 3, Applications. */
 export const openidDeclarations = {
   listConnectedApplications: endpoint(
     'What the caller allowed to which application',

@@ -10,7 +10,7 @@ export type UpstreamRight = (typeof upstreamRights)[number]
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 type Limit = { requests: number; windowSeconds: number; by?: 'account' | 'upstream' }
-/** Spec: Limits; Contract: 3. */
+/** Spec: Limits; Contract: 1, rate limits. */
 export type RateLimit = Limit & { name: string }
 
 export type EndpointRow = {
@@ -45,7 +45,7 @@ const federation = rowsOf('federation-fanout')
 const sessionGateway = rowsOf('session-gateway')
 const openid = rowsOf('openid')
 
-/** Each endpoint counts alone. Contract: 3. */
+/** Each endpoint counts alone. Contract: 1, rate limits. */
 const ownWrites = { requests: 60, windowSeconds: 60, by: 'account' } as const
 
 const likeLogin = { requests: 15, windowSeconds: 120 } as const
@@ -60,7 +60,7 @@ const ofPresence = { right: 'presence' } as const
 
 /** In the order of the contract. Plain data: loads no package. */
 export const endpointTable = {
-  // Contract: 3, accounts
+  // Accounts. Contract: 3, as a whole.
   register: identity('POST', '/api/auth/register', 'anyone', { requests: 10, windowSeconds: 120 }),
   checkUsername: identity('GET', '/api/auth/check-username', 'anyone', checks),
   checkInvite: { ...invite('GET', '/api/auth/check-invite', 'anyone', checks), anyQuery: true },
@@ -148,7 +148,7 @@ export const endpointTable = {
   listOwnInvites: invite('GET', '/api/invites', 'bearer'),
   revokeOwnInvite: invite('POST', '/api/invites/:id/revoke', 'bearer', ownWrites),
 
-  // Contract: 5, administration
+  // Administration. Contract: 5, as a whole.
   overview: identity('GET', '/api/admin/overview', 'admin'),
   listUsers: identity('GET', '/api/admin/users', 'admin'),
   describeUser: identity('GET', '/api/admin/users/:id', 'admin'),
@@ -178,7 +178,7 @@ export const endpointTable = {
   renewApplicationSecret: openid('POST', '/api/admin/applications/:id/secret', 'admin'),
   testApplicationReceiver: openid('POST', '/api/admin/applications/:id/verify', 'admin'),
 
-  // Contract: 7, federation
+  // Federation. Contract: 7, as a whole.
   deleteIdentity: federation('DELETE', '/api/federation/identity', 'peer'),
   receiptKeys: federation('GET', '/api/federation/receipt-keys', 'anyone'),
   epoch: federation('POST', '/api/federation/epoch', 'peer'),

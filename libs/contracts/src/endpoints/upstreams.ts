@@ -17,7 +17,7 @@ const accounts = z.array(toldAccount)
 const presences = z.record(z.string(), z.literal('online'))
 const idsUpTo = (max: number) => z.object({ ids: z.array(snowflake).min(1).max(max) })
 
-/** Contract: 3, upstreams. */
+/** What an upstream may ask, with a statement that it has signed. Contract: 3, upstreams. */
 export const upstreamDeclarations = {
   readAccounts: endpoint('Names and pictures of accounts by their ids', ok(z.object({ accounts })), {
     body: idsUpTo(upstreamLimits.accountIds),

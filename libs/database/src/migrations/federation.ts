@@ -1,4 +1,4 @@
-/** Contract: 7; docs/decisions/peering.md. */
+/** Contract: 7, as a whole; docs/decisions/peering.md. */
 export const federation = [
   'alter table peers drop constraint peers_status_check',
   `alter table peers

@@ -26,7 +26,7 @@ export const release020 = {
   ],
   /** For the temporary password of an admin's reset. */
   Migration20261121Sessions: ['alter table users add column password_change_required boolean not null default false'],
-  /** The limits count for all replicas. Their table is unlogged: a crash of the database resets them. Contract: 7. */
+  /** The limits count for all replicas. Their table is unlogged: a crash of the database resets them. Contract: 1, rate limits. */
   Migration20261122FederationLimits: [
     `create unlogged table federation_limits (
       name text not null,

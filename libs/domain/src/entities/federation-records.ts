@@ -3,7 +3,7 @@ import { defineEntity, p, type InferEntity } from '@mikro-orm/core'
 import type { z } from 'zod'
 import { defineTable } from './table.ts'
 
-/** Contract: 7. */
+/** A nonce works once for each origin, over all replicas. Contract: 7, signatures. */
 export const FederationNonce = defineTable('FederationNonce', 'federation_nonces', {
   origin: p.text().primary(),
   nonce: p.text().primary(),
@@ -22,7 +22,7 @@ export const PeerReset = defineTable('PeerReset', 'peer_resets', {
   seenAt: p.datetime().nullable(),
 })
 
-/** One row for each peer and user. Contract: 7. */
+/** One row for each peer and user. Contract: 7, profiles. */
 export const FederationDelivery = defineTable('FederationDelivery', 'federation_deliveries', {
   peerId: p.bigint('string').primary(),
   userId: p.bigint('string').primary(),
@@ -102,7 +102,7 @@ export const UpstreamDeletion = defineEntity({
   },
 })
 
-/** Shared by all replicas. Contract: 7. */
+/** Shared by all replicas. Contract: 1, rate limits. */
 export const FederationLimit = defineTable('FederationLimit', 'federation_limits', {
   name: p.text().primary(),
   key: p.text().primary(),
@@ -117,7 +117,7 @@ export const SigningNetwork = defineTable('SigningNetwork', 'signing_networks', 
   endsAt: p.datetime(),
 })
 
-/** Contract: 7; protocol.md 5.2. */
+/** Where an account has accounts elsewhere. Contract: 7, the federation registry; protocol.md 5.2. */
 export const FederationRegistry = defineTable('FederationRegistry', 'federation_registries', {
   userId: p.bigint('string').primary().autoincrement(false),
   entries: p.json().$type<z.infer<typeof registryReply>['registry']>(),

@@ -6,7 +6,7 @@ import { defineTable, TextColumn } from './table.ts'
 /** No hash can equal it, so a stub cannot log in. Spec: User record. */
 export const stubPasswordHash = '!federation-replicated'
 
-/** Contract: 2. */
+/** An account of the same user on another instance. Contract: 2, fields. */
 export type ReplicatedInstance = UserReply['replicatedInstances'][number]
 
 /** A JSON array as text. Unreadable entries are left out: a damaged row must not block its account. */
@@ -57,9 +57,9 @@ const UserSchema = defineTable('User', 'users', {
   passwordChangedAt: p.bigint('number').$type<RevocationTime>().nullable(),
   /** The last reset or deletion that closed all sockets. */
   sessionsEndedAt: p.bigint('number').nullable(),
-  /** Decides the close code of a missed event. Contract: 6. */
+  /** Decides the close code of a missed event. Contract: 6, forced disconnect. */
   sessionsEndedByReset: p.boolean().default(false),
-  /** Contract: 2. */
+  /** From an admin's reset until the user has chosen a password. Contract: 2, self view. */
   passwordChangeRequired: p.boolean().default(false),
   /** SHA-256 of the secret of the newest link, until it is used or anything ends the sessions. Contract: 3, recover. */
   recoveryHash: p.text().nullable(),
@@ -84,7 +84,7 @@ const UserSchema = defineTable('User', 'users', {
   stateVersion: p.integer().default(1),
   homeInstance: p.text().nullable(),
   homeUserId: p.text().nullable(),
-  /** The former identity of a detached account. Contract: 7. */
+  /** The former identity of a detached account. Contract: 7, detached accounts. */
   detachedHomeInstance: p.text().fieldName('former_home_instance').nullable(),
   formerHomeUserId: p.text().nullable(),
   federationHomeOrphaned: p.boolean().default(false),

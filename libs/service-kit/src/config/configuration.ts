@@ -108,13 +108,13 @@ export const variables = {
     z
       .string({ error: required(`a random text of at least 32 characters (${purpose})`) })
       .min(32, { error: `must have at least 32 characters (${purpose}); make one with: openssl rand -base64 48` }),
-  /** One secret a line. Contract: 8, JWT_SECRET_PREVIOUS. */
+  /** One secret a line. Contract: 8, settings, JWT_SECRET_PREVIOUS. */
   previousSecrets: () => {
     const error = 'must be secrets of at least 32 characters each, one a line'
     const secrets = z.string().default('').transform(linesOf)
     return secrets.refine((lines) => lines.every((line) => line.length >= 32), { error })
   },
-  /** One key a line. Contract: 8, CALLER_KEYS. */
+  /** One key a line. Contract: 8, settings, CALLER_KEYS. */
   callerKeys: () => {
     const what = 'the public keys of the gateway and the operator; deploy/make-secrets.sh writes them'
     const error = 'must be lines of `gateway <key>` and `operator <key>`, as deploy/make-secrets.sh writes them'

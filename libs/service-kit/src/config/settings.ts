@@ -14,7 +14,7 @@ export function serviceConfig(given: Pick<Given<'invite'>, 'HOST' | 'CALLER_KEYS
   return { host: given.HOST, callerKeys: { lines: given.CALLER_KEYS } }
 }
 
-/** The previous secrets only verify bearer tokens. Contract: 8, JWT_SECRET_PREVIOUS. */
+/** The previous secrets only verify bearer tokens. Contract: 8, settings, JWT_SECRET_PREVIOUS. */
 export type TokenConfig = { jwtSecret: string; previousJwtSecrets?: readonly string[] }
 
 export function tokenConfig(given: Pick<Given<'gateway'>, 'JWT_SECRET' | 'JWT_SECRET_PREVIOUS'>) {
@@ -128,13 +128,13 @@ type NatsSetting = 'NATS_CA' | 'NATS_CERT' | 'NATS_KEY'
 type GivenNats = Partial<Pick<Given<'invite'>, NatsSetting>> & { NATS_URL: string }
 type GivenRedis = Partial<Pick<Given<'gateway'>, 'REDIS_CA' | 'REDIS_CERT' | 'REDIS_KEY'>> & { REDIS_URL: string }
 
-/** Throws ConfigurationError. Contract: 8, TLS. */
+/** Throws ConfigurationError. Contract: 8, TLS to Redis and NATS. */
 export function natsAddress({ NATS_URL: url, NATS_CA: ca, NATS_CERT: cert, NATS_KEY: key }: GivenNats): ServerAddress {
   const fault = url.includes('tls://') ? undefined : 'NATS_URL: must begin with tls://'
   return serverAddress(url, { ca, cert, key }, fault)
 }
 
-/** Throws ConfigurationError. Contract: 8, TLS. */
+/** Throws ConfigurationError. Contract: 8, TLS to Redis and NATS. */
 export function redisAddress(given: GivenRedis): ServerAddress {
   const { REDIS_URL: url, REDIS_CA: ca, REDIS_CERT: cert, REDIS_KEY: key } = given
   const fault = url.startsWith('rediss') ? undefined : 'REDIS_URL: must begin with rediss'
@@ -163,7 +163,7 @@ export function readTracing(given: Pick<Given<'invite'>, TracingSetting>): { tra
 export type PublicAddress = { origin: string; domain: string }
 type AddressSettings = { PORT: number; PUBLIC_ORIGIN?: string | undefined; DOMAIN?: string | undefined }
 
-/** Contract: 8, PUBLIC_ORIGIN and DOMAIN. Throws ConfigurationError. */
+/** Contract: 8, identity of the instance. Throws ConfigurationError. */
 export function publicAddress(given: AddressSettings): PublicAddress {
   const { PUBLIC_ORIGIN, DOMAIN } = given
   const text = PUBLIC_ORIGIN ?? (DOMAIN ? `https://${DOMAIN}` : `http://localhost:${given.PORT}`)
@@ -186,7 +186,7 @@ export function publicAddress(given: AddressSettings): PublicAddress {
 export type FederationReach = OutboundConfig
 type FederationSetting = 'FEDERATION_ALLOW_PRIVATE' | 'FEDERATION_RESOLVE'
 
-/** Contract: 8, FEDERATION_ALLOW_PRIVATE and FEDERATION_RESOLVE. Throws ConfigurationError with every fault. */
+/** Contract: 7, outbound requests. Throws ConfigurationError with every fault. */
 export function readFederation(given: Record<FederationSetting, string>): FederationReach {
   const faults: string[] = []
   const read = <T>(name: FederationSetting, parse: (text: string) => T): T | undefined => {

@@ -69,7 +69,7 @@ const pem = <const R extends readonly Reader[]>(readers: R, meaning: string) =>
 const receiver = z.url({ protocol: /^https?$/, error: 'must be a URL such as http://collector:4318' })
 const s3Key = (meaning: string) => setting(accounts, variables.text(''), { isSecret: true, meaning })
 
-/** Every setting. `npm run settings` makes deploy/env.example and docs/reference/settings.md of them. Contract: 8. */
+/** Every setting. `npm run settings` makes deploy/env.example and docs/reference/settings.md of them. Contract: 8, settings. */
 export const settings = {
   ...inSection('Public address', {
     PORT: setting(addressed, variables.port(8080), { chosenBy: distributed, meaning: 'Port of the gateway' }),

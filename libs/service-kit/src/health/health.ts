@@ -14,7 +14,7 @@ export type Readiness = { required: Record<string, Check>; optional?: Record<str
 const paths: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
 const checkMs = 2_000
 
-/** Serves `/healthz`, `/readyz` (optional dependencies do not count) and `/metrics`. Contract: 8. */
+/** Serves `/healthz`, `/readyz` (optional dependencies do not count) and `/metrics`. Contract: 8, ports, readiness. */
 export function healthEndpoints(deps: { readiness: Readiness; metrics: Metrics; draining(): boolean }): Middleware {
   const { required, optional = {} } = deps.readiness
   const all = { ...required, ...optional }

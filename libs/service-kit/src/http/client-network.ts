@@ -3,12 +3,12 @@ import { isIPv4 } from 'node:net'
 import { limits } from '@gatehouse/contracts'
 import ipaddr from 'ipaddr.js'
 
-/** An IPv4 address or an IPv6 /64. Other text stays as it is. Spec: Limits; Contract: 3, 6. */
+/** An IPv4 address or an IPv6 /64. Other text stays as it is. Spec: Limits; Contract: 3, client networks. */
 export function clientNetwork(address: string): string {
   return isIPv4(address) ? address : (networkOf(address, 32, 64) ?? address)
 }
 
-/** Undefined for no address. Contract: 3. */
+/** Undefined for no address. Contract: 3, client networks. */
 export function siteNetwork(address: string): string | undefined {
   return networkOf(address, 24, 48)
 }

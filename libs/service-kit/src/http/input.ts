@@ -12,7 +12,7 @@ import getRawBody from 'raw-body'
 import type { z } from 'zod'
 import { costsAtMost } from './json-cost.ts'
 
-/** Reads a JSON object of at most 64 KiB in UTF-8. No body is `{}`. Throws 400, 413 or 415. Contract: 1. */
+/** Reads a JSON object of at most 64 KiB in UTF-8. No body is `{}`. Throws 400, 413 or 415. Contract: 1, JSON bodies. */
 export const jsonBody: Middleware = async (ctx, next) => {
   ctx.state['body'] = asObject(await readBody(ctx))
   await next()
@@ -29,7 +29,7 @@ async function readBody(ctx: Context): Promise<unknown> {
   return bytes.length === 0 ? {} : parseJson(bytes)
 }
 
-/** Drops `__proto__` keys. `values` is how many it may hold, as `costsAtMost` counts. Throws validation_failed. Contract: 1. */
+/** Drops `__proto__` keys. `values` is how many it may hold, as `costsAtMost` counts. Throws validation_failed. Contract: 1, JSON bodies. */
 export function parseJson(bytes: Uint8Array, { values = bytes.length } = {}): unknown {
   if (!costsAtMost(bytes, { depth: limits.jsonDepth, values })) {
     throw invalidInput({ field: 'body', reason: 'too_large' }, { text: 'The body holds too many values, or too deep' })
@@ -55,7 +55,7 @@ function decompressed(ctx: Context): Readable {
   return ctx.req.pipe(stream)
 }
 
-/** Throws the refusal of the first fault, never with the validator's own text. Contract: 1. */
+/** Throws the refusal of the first fault, never with the validator's own text. Contract: 1, errors. */
 export function parseInput<S extends z.ZodType>(schema: S, input: unknown): z.infer<S> {
   const parsed = schema.safeParse(input, { error: () => '', reportInput: true })
   if (parsed.success) return parsed.data
@@ -165,7 +165,7 @@ const byStatus: Partial<Record<number, () => Refusal>> = {
   415: () => refuse.unsupported_media_type(),
 }
 
-/** Other values stay as they are. Spec: Errors; Contract: 1. */
+/** Other values stay as they are. Spec: Errors; Contract: 1, errors. */
 export function asRefusal(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof Refusal || !('status' in error)) return error
   return byStatus[Number(error.status)]?.() ?? error

@@ -4,7 +4,7 @@ type JsonCost = { depth: number; values: number }
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c]
 const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d]
 
-/** Whether parsing these bytes costs at most so much. Stops at the first byte that is too much. Contract: 1. */
+/** Whether parsing these bytes costs at most so much. Stops at the first byte that is too much. Contract: 1, JSON bodies. */
 export function costsAtMost(bytes: Uint8Array, most: JsonCost): boolean {
   let [depth, values] = [0, 0]
   for (let index = 0; index < bytes.length; index += 1) {

@@ -25,7 +25,7 @@ export type ListenOptions = {
   announceDrain?: boolean
 }
 
-/** Closing drains. Rejects with ConfigurationError when the port is taken. Contract: 8. */
+/** Closing drains. Rejects with ConfigurationError when the port is taken. Contract: 8, drain. */
 export async function listen(handler: RequestHandler, options: ListenOptions) {
   const server = createServer(
     { keepAliveTimeout: 65_000, connectionsCheckingInterval: 5_000, maxHeaderSize: headerBytes, ...options.server },
@@ -92,7 +92,7 @@ function trackConnections(server: Server, { upgrades }: Pick<ListenOptions, 'upg
 /** The gateway gives no new work to a service that sends this. */
 export const drainingHeader = 'x-gatehouse-draining'
 
-/** Answers requests under way and on the wire, then closes. The rest gets 504 after the limit and is destroyed. Contract: 8. */
+/** Answers requests under way and on the wire, then closes. The rest gets 504 after the limit and is destroyed. Contract: 8, drain. */
 async function drain(server: Server, connections: Connections, options: ListenOptions): Promise<void> {
   const limitMs = options.drainMs ?? drainMs
   const limit = setTimeout(() => void endAll(connections, options.lateHeaders), limitMs)

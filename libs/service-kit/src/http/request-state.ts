@@ -14,7 +14,7 @@ type WithState = { state: AppState }
 
 export const requestIdHeader = 'x-request-id'
 
-/** Contract: 1. */
+/** Takes over the client's id if it has the form, else makes one. Contract: 1, request ids. */
 export function acceptRequestId(brought: string | string[] | undefined, random: Pick<Random, 'uuid'>): string {
   return typeof brought === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(brought) ? brought : random.uuid()
 }
@@ -77,7 +77,7 @@ type Context = ParameterizedContext<AppState>
 
 /**
  * Answers an endpoint as it is declared: who may call it, then path, query and body as one input, and the first of its
- * statuses. Where `work` gives nothing, it is a success. Contract: 1.
+ * statuses. Where `work` gives nothing, it is a success. Contract: 1, statuses.
  */
 export function answer<E extends Row>(
   router: Router<AppState>,

@@ -72,7 +72,7 @@ function traceRequests({ service }: AppDeps, tracing: Tracing): Middleware<AppSt
 /** Tests compare refusals with the endpoint's declaration. */
 const answered = channel('gatehouse:refusal')
 
-/** Contract: 1. */
+/** The one place where an error becomes a response. Contract: 1, errors. */
 export function handleErrors({ log, metrics }: Pick<Context, 'log' | 'metrics'>): Middleware<AppState> {
   const help = 'Requests that failed because PostgreSQL could not do its work'
   const faults = metrics.counter('gatehouse_database_faults_total', help, ['fault'])

@@ -7,7 +7,7 @@ import type { Log } from '../log/log.ts'
 /** With its secret, whichever way it is given. */
 export type Provider = Omit<IdentityProvider, 'clientSecretFile'> & { clientSecret: string }
 
-/** The variable with the path of the file. Contract: 8. */
+/** The variable with the path of the file. Contract: 8, settings. */
 export const providersVariable = 'GATEHOUSE_PROVIDERS'
 
 /** Reads the file, and again on each SIGHUP. Throws ConfigurationError. Contract: 3, Identity providers. */

@@ -27,7 +27,7 @@ export type Opened<O extends ResourceOptions> = Context &
   (O extends { nats: object } ? Pick<Resources, 'bus'> : unknown) &
   (O extends { redis: object } ? Pick<Resources, 'accountStateCache'> : unknown)
 
-/** Waits for PostgreSQL, not for NATS and Redis. Throws ConfigurationError, and DatabaseUnavailable on pending migrations. Contract: 8. */
+/** Waits for PostgreSQL, not for NATS and Redis. Throws ConfigurationError, and DatabaseUnavailable on pending migrations. Contract: 8, start. */
 export async function openResources<O extends ResourceOptions>(
   name: string,
   options: O,
@@ -72,7 +72,7 @@ async function connecting<T>(variable: string, connection: Promise<T>): Promise<
 
 type Waiting = { stopRequested?: AbortSignal; whileWaiting?: () => Promise<AsyncDisposable> }
 
-/** Throws DatabaseUnavailable on pending migrations. Contract: 8. */
+/** Throws DatabaseUnavailable on pending migrations. Contract: 8, schema. */
 async function awaitDatabase(options: DatabaseOptions, log: Log, { stopRequested, whileWaiting }: Waiting) {
   await using meanwhile = new AsyncDisposableStack()
   for (let attempt = 1; ; attempt += 1) {
@@ -91,7 +91,7 @@ async function awaitDatabase(options: DatabaseOptions, log: Log, { stopRequested
   }
 }
 
-/** Loads the library only when needed. Disposing sends what is left. Contract: 8, OTEL_EXPORTER_OTLP_ENDPOINT. */
+/** Loads the library only when needed. Disposing sends what is left. Contract: 8, settings, OTEL_EXPORTER_OTLP_ENDPOINT. */
 export async function openTracing(name: string, options: TracingOptions, log: Log): Promise<OpenTracing> {
   const { createOtlpTracing } = await import('../tracing/otlp-tracing.ts')
   return createOtlpTracing(name, options, log)

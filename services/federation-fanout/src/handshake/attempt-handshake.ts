@@ -29,7 +29,7 @@ export async function attemptHandshake(deps: HandshakeDeps, offered: Peer, reque
   const isHopeless = ['forbidden', 'unresolved', 'final', 'refused'].includes(answer.kind)
   const proof = isHopeless ? null : await proveSecret(deps, { origin, secrets: [secret], requestId })
   const peer = await withPeer(deps, { origin, requestId }, async (em, current) => {
-    if (current && isUnderWay(current, offered)) await settle(deps, em, { current, offered, answer, proof })
+    if (current && isUnderWay(current, offered)) await applyAnswer(deps, em, { current, offered, answer, proof })
     // A request of the peer may have proven the secret.
     const name = answer.kind === 'accepted' && answer.instanceName
     if (name && current?.isActive() && current.secret === offered.secret) current.instanceName = readableText(name)
@@ -43,12 +43,12 @@ function isUnderWay(current: Peer, offered: Peer): boolean {
   return current.isOffered() && current.secret === offered.secret
 }
 
-type Settling = Omit<Attempt, 'peer'> & { current: Peer; offered: Peer }
+type AnsweredAttempt = Omit<Attempt, 'peer'> & { current: Peer; offered: Peer }
 
-async function settle(
+async function applyAnswer(
   deps: Pick<Deps, 'clock' | 'random'>,
   em: EntityManager,
-  { current, offered, answer, proof }: Settling,
+  { current, offered, answer, proof }: AnsweredAttempt,
 ): Promise<void> {
   const now = new Date(deps.clock.now())
   if (proof?.proven && (await isConsented(em, current))) {
@@ -88,7 +88,7 @@ type OfferAnswer =
   | { kind: 'exists' | 'refused'; message: string }
   | { kind: 'in_progress' | 'unreachable' | 'unresolved' | 'forbidden' }
 
-/** Contract: 7, peer/accept. */
+/** What does not arrive is `unreachable`, and repeated. Contract: 7, handshake, asking. */
 export async function postOffer(
   deps: Pick<Deps, 'orm' | 'config' | 'outbound'>,
   offered: Peer,

@@ -15,7 +15,7 @@ export type ProofDeps = SendDeps & Pick<Deps, 'log' | 'orm'>
 export type HandshakeDeps = ProofDeps & PeerDeps
 type Question = { origin: string; secrets: readonly string[]; endsAt?: number; requestId?: string | undefined }
 
-/** The answer must be signed with one of the secrets. Contract: 7, handshake; protocol.md 2.8. */
+/** The answer must be signed with one of the secrets. Contract: 7, epoch answers; protocol.md 2.8. */
 export async function proveSecret(deps: ProofDeps, question: Question): Promise<Proof> {
   let proof: Proof = { proven: false, reason: 'wrong' }
   for (const secret of question.secrets) {
@@ -26,8 +26,8 @@ export async function proveSecret(deps: ProofDeps, question: Question): Promise<
 }
 
 /** Our own instanceId is refused. */
-async function proveOne(deps: ProofDeps, given: Question & { secret: string }): Promise<Proof> {
-  const { origin, secret, secrets, endsAt = performance.now() + policy.proofTimeoutMs, requestId } = given
+async function proveOne(deps: ProofDeps, question: Question & { secret: string }): Promise<Proof> {
+  const { origin, secret, secrets, endsAt = performance.now() + policy.proofTimeoutMs, requestId } = question
   const notProven = (reason: Unproven['reason'], logged: string = reason): Unproven => {
     deps.log.info({ requestId, origin, reason: logged }, 'secret not proven')
     return { proven: false, reason }

@@ -110,7 +110,7 @@ export async function deleteExpired({ orm, clock }: Pick<Deps, 'orm' | 'clock'>)
 
 type Ending = { id: string; origin: string }
 
-/** Origins of undecided requests are told. Contract: 7. */
+/** Origins of undecided requests are told. Contract: 7, consent. */
 async function expireOld(deps: PeerDeps): Promise<void> {
   const em = deps.orm.em.fork()
   const parameters = [new Date(deps.clock.now()), policy.duePerRun]

@@ -35,8 +35,8 @@ export async function acceptPeering(deps: HandshakeDeps, { requestId, ...body }:
   const proof = await proveSecret(deps, { origin, secrets: [offer.secret], requestId })
   // The other side must store the token first: the periodic task sends our offer.
   return await withPeer(deps, { origin, requestId }, async (em, peer): Promise<Reply> => {
-    const { settings, verdict: judged } = await judge(em, peer)
-    const verdict = judgeAgain(judged, { first: first.verdict, proof, peer })
+    const { settings, verdict: current } = await judge(em, peer)
+    const verdict = reconsiderOffer(current, { first: first.verdict, proof, peer })
     refuseAtOnce(verdict, settings)
     const isWrong = !proof.proven && proof.reason === 'wrong'
     if (isWrong && verdict !== 'crosses') throw refuse.origin_not_proven({ fields: notAccepted })
@@ -49,10 +49,10 @@ export async function acceptPeering(deps: HandshakeDeps, { requestId, ...body }:
       return accepted
     }
     const approvalToken = newSecret(deps)
-    const kept = { offer, approvalToken, now }
-    if (peer && verdict !== 'new') crossOffer(deps, peer, { ...kept, isProven: proof.proven })
-    else if (proof.proven) await queueOffer(deps, em, { ...kept, peer, settings, instanceId: proof.instanceId })
-    else await keepUnproven(em, kept)
+    const answered = { offer, approvalToken, now }
+    if (peer && verdict !== 'new') crossOffer(deps, peer, { ...answered, isProven: proof.proven })
+    else if (proof.proven) await queueOffer(deps, em, { ...answered, peer, settings, instanceId: proof.instanceId })
+    else await keepUnproven(em, answered)
     const message = 'This instance answers with an offer of its own, or waits for its admin to approve'
     return { queued: true, message, approvalToken }
   })
@@ -74,8 +74,8 @@ function refuseAtOnce(verdict: OfferVerdict, { instanceName, instanceId }: Insta
 type Earlier = { first: OfferVerdict; proof: Proof; peer: Peer | null }
 
 /** A peer activated meanwhile is crossed: at a 409 it would give up. protocol.md 2.5. */
-function judgeAgain(verdict: OfferVerdict, { first, proof, peer }: Earlier): OfferVerdict {
-  const judged = verdict === 'repeated' && !proof.proven ? 'exists' : verdict
-  const isOvertaken = judged === 'exists' && first !== 'repeated' && peer?.isActive()
-  return isOvertaken ? 'crosses' : judged
+function reconsiderOffer(verdict: OfferVerdict, { first, proof, peer }: Earlier): OfferVerdict {
+  const current = verdict === 'repeated' && !proof.proven ? 'exists' : verdict
+  const isOvertaken = current === 'exists' && first !== 'repeated' && peer?.isActive()
+  return isOvertaken ? 'crosses' : current
 }

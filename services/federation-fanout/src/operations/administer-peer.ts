@@ -7,13 +7,13 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { proveSecret, type HandshakeDeps } from '../handshake/prove-secret.ts'
 import { isSuccess, sendToPeer, tryExchange } from '../peers/exchange.ts'
-import { isOtherInstance, parkReset, probePeer, rememberInstance, settleReset } from '../peers/peer-states.ts'
+import { isOtherInstance, parkReset, probePeer, rememberInstance, finishReset } from '../peers/peer-states.ts'
 import { newSecret, withPeer, type Cause, type PeerDeps } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
 
 type Input = { id: string; actor: ActingAdmin; requestId?: string | undefined }
 
-/** Throws not_found, and like every act here as `assertCallerCurrent` does. Contract: 7, peers. */
+/** Throws not_found, and like every act here as `assertCallerCurrent` does. Contract: 7, states of a peer. */
 export async function revokePeer(deps: PeerDeps, input: Input): Promise<void> {
   await act(deps, { ...input, action: 'peer.revoked' }, (_em, peer) => {
     if (peer.status !== 'revoked') peer.revoke(newSecret(deps), new Date(deps.clock.now()))
@@ -107,7 +107,7 @@ async function proveParked(deps: HandshakeDeps, parked: Peer, requestId: string 
     if (isOtherInstance(peer, proof.instanceId)) return await parkReset(em, peer)
     const now = new Date(deps.clock.now())
     peer.instanceId ??= proof.instanceId
-    await settleReset(em, peer, now)
+    await finishReset(em, peer, now)
     peer.reconnect()
     peer.nextAttemptAt = now
   })

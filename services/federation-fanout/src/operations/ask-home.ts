@@ -39,7 +39,7 @@ async function findKnownHomes({ orm }: Pick<Deps, 'orm'>, host: string): Promise
   return (await Promise.all(homes)).flat()
 }
 
-/** protocol.md 4.3. */
+/** Asks the home for the name and profile behind a homeUserId. protocol.md 4.3. */
 export async function askByHomeId(
   deps: SendDeps & Pick<Deps, 'orm'>,
   { host, homeUserId }: z.infer<typeof lookUpByHomeId.request>,

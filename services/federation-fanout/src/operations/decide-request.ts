@@ -20,13 +20,13 @@ type Input = { id: string; actor: ActingAdmin; requestId?: string | undefined }
 
 /**
  * Stores our offer before sending, and repeats it until answered. Throws not_found, request_decided, peer_exists,
- * peer_needs_reset, and as `assertCallerCurrent` does. Contract: 7, approval requests.
+ * peer_needs_reset, and as `assertCallerCurrent` does. Contract: 7, consent.
  */
 export async function approveRequest(deps: HandshakeDeps, input: Input): Promise<void> {
-  const offered = await decideRequest(deps, { ...input, decision: 'approved' }, async (em, { request, known, now }) => {
+  const offered = await decideRequest(deps, { ...input, decision: 'approved' }, async (em, { request, existing, now }) => {
     const origin = request.sourceOrigin
-    if (request.direction === 'outbound') return await beginInitiation(deps, em, { known, origin, adminDecided: true })
-    const peer = await offerablePeer(em, { known, origin, now })
+    if (request.direction === 'outbound') return await beginInitiation(deps, em, { existing, origin, adminDecided: true })
+    const peer = await offerablePeer(em, { existing, origin, now })
     beginOffer(deps, peer, { adminDecided: true, presentedToken: request.approvalToken ?? null, now })
     peer.instanceName ??= request.instanceName
     // The periodic task continues if this process dies.
@@ -36,7 +36,7 @@ export async function approveRequest(deps: HandshakeDeps, input: Input): Promise
   await attemptHandshake(deps, offered, input.requestId)
 }
 
-/** Throws not_found, request_decided, and as `assertCallerCurrent` does. Contract: 7, approval requests. */
+/** Throws not_found, request_decided, and as `assertCallerCurrent` does. Contract: 7, consent. */
 export async function denyRequest(deps: PeerDeps & Pick<Deps, 'maintenance'>, input: Input): Promise<void> {
   await decideRequest(deps, { ...input, decision: 'denied' }, (em, { request, now }) =>
     rejectOrigin(deps, em, { request, reason: 'denied_by_admin', now }),
@@ -44,17 +44,20 @@ export async function denyRequest(deps: PeerDeps & Pick<Deps, 'maintenance'>, in
   void deps.maintenance.runNow()
 }
 
-/** Contract: 7, approval requests. */
+/** Locks the request, so that of two decisions one counts. Contract: 7, consent. */
 async function decideRequest<Outcome>(
   deps: PeerDeps,
   { id, actor, requestId, decision }: Input & { decision: 'approved' | 'denied' },
-  follow: (em: EntityManager, decided: { request: ApprovalRequest; known: Peer | null; now: Date }) => Promise<Outcome>,
+  follow: (
+    em: EntityManager,
+    decided: { request: ApprovalRequest; existing: Peer | null; now: Date },
+  ) => Promise<Outcome>,
 ): Promise<Outcome> {
   const { sourceOrigin: origin } = await loadWaitingRequest(deps.orm.em.fork(), id)
-  return await withPeer(deps, { origin, actor, requestId }, async (em, known) => {
+  return await withPeer(deps, { origin, actor, requestId }, async (em, existing) => {
     const request = await loadWaitingRequest(em, id)
     const now = new Date(deps.clock.now())
-    const outcome = await follow(em, { request, known, now })
+    const outcome = await follow(em, { request, existing, now })
     request.decide(decision, actor.userId, now)
     const target = { type: 'approval-request' as const, id }
     const detail = { origin, direction: request.direction }
@@ -79,9 +82,9 @@ export async function rejectOrigin(deps: Pick<Deps, 'random'>, em: EntityManager
   const { reason, now } = rejection
   const { direction, sourceOrigin: origin } = rejection.request
   if (direction === 'outbound') return
-  const known = await em.findOne(Peer, { origin })
-  if (known && ['active', 'unreachable', 'needs_attention', 'revoked'].includes(known.status)) return
-  const peer = known ?? (await newPeer(em, origin, now))
+  const existing = await em.findOne(Peer, { origin })
+  if (existing && ['active', 'unreachable', 'needs_attention', 'revoked'].includes(existing.status)) return
+  const peer = existing ?? (await newPeer(em, origin, now))
   peer.reject(reason, newSecret(deps))
 }
 

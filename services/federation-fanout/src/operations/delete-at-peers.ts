@@ -9,7 +9,7 @@ import { jsonOf, messageOf, sendToPeer, type Message, type SigningPeer } from '.
 import { hostOf, normalizeSignedOrigin } from '../peers/signature.ts'
 import { policy } from '../policy.ts'
 
-type Asked = z.infer<typeof deleteIdentitiesAtPeers.request> & { requestId?: string | undefined }
+type DeletionCall = z.infer<typeof deleteIdentitiesAtPeers.request> & { requestId?: string | undefined }
 type Results = z.infer<typeof deleteIdentitiesAtPeers.reply>['results']
 type Needs = Pick<Deps, 'orm' | 'log' | 'metrics' | 'outbound' | 'clock' | 'random' | 'config'>
 type Deletion = { homeUserId: string; mode: DeletionMode }
@@ -23,12 +23,12 @@ const unasked: FanoutResult = { success: false, error: 'unreachable', ...waiting
  * In parallel. Spellings of one origin share a request. A durable deletion asks an unreachable peer too, and waits for one
  * that needs attention. Spec: federation-identity/delete; Contract: 7, fan-out, Deletion orders.
  */
-export async function deleteAtPeers(deps: Needs, asked: Asked): Promise<Results> {
-  const { userId, origins, mode, durable, requestId } = asked
+export async function deleteAtPeers(deps: Needs, call: DeletionCall): Promise<Results> {
+  const { userId, origins, mode, durable, requestId } = call
   const normalized = origins.map((origin) => ({ origin, normal: normalizeSignedOrigin(origin) }))
-  const named = [...new Set(normalized.flatMap(({ normal }) => normal ?? []))]
+  const peerOrigins = [...new Set(normalized.flatMap(({ normal }) => normal ?? []))]
   const statuses: PeerStatus[] = durable ? ['active', 'unreachable', 'needs_attention'] : ['active']
-  const isAsked = { origin: { $in: named }, status: { $in: statuses } }
+  const isAsked = { origin: { $in: peerOrigins }, status: { $in: statuses } }
   const peers = await deps.orm.em.fork().find(Peer, isAsked, { fields: signingFields })
   const body = { homeUserId: userId, homeInstance: hostOf(deps.config.publicAddress.origin), mode }
   const message = { endpoint: endpoints.deleteIdentity, body, timeoutMs: policy.fanoutTimeoutMs, requestId }
@@ -73,18 +73,18 @@ async function deleteAt(deps: Needs, peer: SigningPeer, message: Message & { bod
 }
 
 /** Without a genuine receipt of this deletion the peer has only acknowledged it. Contract: 7, Receipts. */
-async function readReceipt({ outbound }: Needs, origin: string, asked: Deletion, answer: OutboundAnswer) {
-  const { homeUserId, mode } = asked
+async function readReceipt({ outbound }: Needs, origin: string, deletion: Deletion, answer: OutboundAnswer) {
+  const { homeUserId, mode } = deletion
   const signed = signedReceipt.safeParse(jsonOf(answer)).data
   const { receipt } = signed ?? {}
   if (!signed || receipt?.origin !== origin || receipt.homeUserId !== homeUserId || receipt.mode !== mode) return
   const url = `${origin}${endpoints.receiptKeys.path}`
   const published = await outbound.request({ method: 'GET', url, timeoutMs: policy.proofTimeoutMs }).then(
-    (found) => receiptKeysReply.safeParse(jsonOf(found)).data?.keys ?? [],
+    (keysAnswer) => receiptKeysReply.safeParse(jsonOf(keysAnswer)).data?.keys ?? [],
     () => [],
   )
-  const kept = published.map((publicKey) => ({ ...signed, publicKey })).find(isReceiptGenuine)
-  return kept && { receipt: kept }
+  const genuine = published.map((publicKey) => ({ ...signed, publicKey })).find(isReceiptGenuine)
+  return genuine && { receipt: genuine }
 }
 
 /** They speak of the peering, of a limit or of a fault, and not of the identity. */

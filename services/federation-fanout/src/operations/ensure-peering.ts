@@ -32,13 +32,13 @@ export async function findSettledPeering(
  */
 export async function ensurePeering(deps: HandshakeDeps, { remoteOrigin, caller, requestId }: Input): Promise<Reply> {
   const origin = readPeerOrigin(deps.config, remoteOrigin)
-  const { peer, isBegun } = await withPeer(deps, { origin, requestId }, async (em, known) => {
+  const { peer, isBegun } = await withPeer(deps, { origin, requestId }, async (em, existing) => {
     await assertCallerCurrent(em, caller)
-    if (known && !(await isWish(em, known))) return { peer: known, isBegun: false }
+    if (existing && !(await isWish(em, existing))) return { peer: existing, isBegun: false }
     const { autoAcceptPeering } = await loadInstanceSettings(em)
     const waits = await em.count(ApprovalRequest, { sourceOrigin: origin, status: 'pending' })
     if (autoAcceptPeering && waits === 0) {
-      return { peer: await beginInitiation(deps, em, { known, origin, adminDecided: false }), isBegun: true }
+      return { peer: await beginInitiation(deps, em, { existing, origin, adminDecided: false }), isBegun: true }
     }
     if (waits === 0) await requestOutbound(em, { origin, userId: caller.userId, now: deps.clock.now() })
     return { peer: null, isBegun: false }
@@ -47,8 +47,8 @@ export async function ensurePeering(deps: HandshakeDeps, { remoteOrigin, caller,
   return current ? replyFor(current) : { peeringStatus: 'admin_required' }
 }
 
-async function isWish(em: EntityManager, known: Peer): Promise<boolean> {
-  return known.isOffered() && !(await isConsented(em, known))
+async function isWish(em: EntityManager, existing: Peer): Promise<boolean> {
+  return existing.isOffered() && !(await isConsented(em, existing))
 }
 
 type Wish = { origin: string; userId: string; now: number }

@@ -25,10 +25,10 @@ export async function initiatePeering(deps: HandshakeDeps, { remoteOrigin, actor
     const target = { type: 'peer' as const, id }
     recordAudit(em, { action, actor, target, detail: { origin, ...detail }, at: new Date(deps.clock.now()) })
   }
-  const { peer, isNew } = await withPeer(deps, { origin, actor, requestId }, async (em, known) => {
-    const begun = await beginInitiation(deps, em, { known, origin, adminDecided: true })
+  const { peer, isNew } = await withPeer(deps, { origin, actor, requestId }, async (em, existing) => {
+    const begun = await beginInitiation(deps, em, { existing, origin, adminDecided: true })
     record(em, 'peer.initiated', begun)
-    return { peer: begun, isNew: !known }
+    return { peer: begun, isNew: !existing }
   })
   const attempt = await attemptHandshake(deps, peer, requestId)
   const hasNoHost = attempt.answer.kind === 'forbidden' || attempt.answer.kind === 'unresolved'
@@ -42,24 +42,27 @@ export async function initiatePeering(deps: HandshakeDeps, { remoteOrigin, actor
   }
 }
 
-type Known = { known: Peer | null; origin: string }
+type ExistingPeer = { existing: Peer | null; origin: string }
 
 /** Throws peer_exists, peer_needs_reset. */
-export async function offerablePeer(em: EntityManager, { known, origin, now }: Known & { now: Date }): Promise<Peer> {
-  if (known?.status === 'active' || known?.status === 'unreachable') throw refuse.peer_exists()
-  if (known?.status === 'needs_attention') throw refuse.peer_needs_reset()
-  return known ?? (await newPeer(em, origin, now))
+export async function offerablePeer(
+  em: EntityManager,
+  { existing, origin, now }: ExistingPeer & { now: Date },
+): Promise<Peer> {
+  if (existing?.status === 'active' || existing?.status === 'unreachable') throw refuse.peer_exists()
+  if (existing?.status === 'needs_attention') throw refuse.peer_needs_reset()
+  return existing ?? (await newPeer(em, origin, now))
 }
 
 /** The other side may hold a pending secret already. Call it inside `withPeer`. Throws as `offerablePeer` does. */
 export async function beginInitiation(
   deps: Pick<Deps, 'random' | 'clock'>,
   em: EntityManager,
-  { known, origin, adminDecided }: Known & { adminDecided: boolean },
+  { existing, origin, adminDecided }: ExistingPeer & { adminDecided: boolean },
 ): Promise<Peer> {
   const now = new Date(deps.clock.now())
-  const peer = await offerablePeer(em, { known, origin, now })
-  if (known?.isOffered()) {
+  const peer = await offerablePeer(em, { existing, origin, now })
+  if (existing?.isOffered()) {
     peer.adminDecided ||= adminDecided
     peer.reason = null
   } else {

@@ -34,13 +34,13 @@ export async function deleteIdentity(
 
 type Stub = z.infer<typeof resolveStubBody> & { requestId?: string | undefined }
 
-/** Throws foreign_identity, not_found. Contract: 7, stubs; Spec: replicated-user resolver. */
+/** Throws foreign_identity, not_found. Contract: 7, stubs. */
 export async function resolveStub({ bus }: Pick<Deps, 'bus'>, signer: Peer, { requestId, ...stub }: Stub) {
   const identity = { ...stub, homeInstance: homeOf(signer, stub.homeInstance) }
   return await bus.request(resolveReplicatedUser, identity, { requestId, timeoutMs: policy.identityCallTimeoutMs })
 }
 
-/** A peer acts for its own host only. Throws foreign_identity. Contract: 7. */
+/** A peer acts for its own host only. Throws foreign_identity. Contract: 7, identity. */
 function homeOf({ host }: Peer, homeInstance: string): string {
   if (hostOf(homeInstance) !== host) throw refuse.foreign_identity()
   return host
@@ -67,8 +67,10 @@ async function tell(deps: LookupDeps, asker: Asker, where: Parameters<typeof fin
   if (!user) return null
   const sql = 'select from profile_askers where user_id = ? and origin = ?'
   const isKnown = (await read(em, sql, [user.id, asker.origin])).length > 0
-  const told = isKnown ? user : await transaction(deps.orm, (change) => rememberAsker(deps, change, { user, asker }))
-  return told && describe(told)
+  const visibleUser = isKnown
+    ? user
+    : await transaction(deps.orm, (change) => rememberAsker(deps, change, { user, asker }))
+  return visibleUser && describe(visibleUser)
 }
 
 type FirstLookup = { user: NativeUser; asker: Asker }

@@ -15,7 +15,7 @@ export type SigningPeer = Pick<Peer, 'origin' | 'secret' | 'secretsAt'>
 export type SignedExchange = { answer: OutboundAnswer; nonce: string }
 export type SendDeps = Pick<Deps, 'outbound' | 'clock' | 'random' | 'config'>
 
-/** Throws OutboundFailure. Contract: 7. */
+/** Throws OutboundFailure. Contract: 7, signatures. */
 export async function sendSigned(
   { outbound, clock, random, config }: SendDeps,
   { origin, secret }: Pick<Peer, 'origin' | 'secret'>,
@@ -54,7 +54,7 @@ export async function tryExchange<T>(sending: Promise<T>): Promise<T | undefined
 
 export const isSuccess = (status: number): boolean => status >= 200 && status <= 299
 
-/** An echo of the question is no answer. `stale`: right signature, wrong clock. Contract: 7. */
+/** An echo of the question is no answer. `stale`: right signature, wrong clock. Contract: 7, epoch answers. */
 export function verifySignedAnswer({ answer, nonce }: SignedExchange, secrets: readonly string[], now: number) {
   const signed = readSignature(answer.headers)
   if (!isSuccess(answer.status) || !signed || signed.nonce === nonce) return 'bad'

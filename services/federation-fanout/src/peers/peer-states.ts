@@ -18,43 +18,43 @@ export async function newPeer(em: EntityManager, origin: string, now: Date): Pro
 
 type Proven = { secret: string; instanceName?: string | null; instanceId?: string | null }
 
-/** Settles the requests of this origin. Call it inside `withPeer`. protocol.md 2.6. */
+/** Approves the open requests of this origin too. Call it inside `withPeer`. protocol.md 2.6. */
 export async function activate(em: EntityManager, peer: Peer, proven: Proven, now: Date): Promise<void> {
   const { secret, instanceName, instanceId = null } = proven
   peer.activate(secret, now)
   if (instanceName) peer.instanceName = readableText(instanceName)
   if (peer.instanceId !== instanceId) await rememberInstance(em, peer)
   peer.instanceId = instanceId
-  if (instanceId) await settleReset(em, peer, now)
-  await settleRequests(em, peer.origin, now)
+  if (instanceId) await finishReset(em, peer, now)
+  await approveRequests(em, peer.origin, now)
   await em.flush()
 }
 
-/** Contract: 7, consent. */
+/** An admin has decided, or no admin has to. Contract: 7, consent. */
 export async function isConsented(em: EntityManager, { adminDecided }: Pick<Peer, 'adminDecided'>): Promise<boolean> {
   return adminDecided || (await loadInstanceSettings(em)).autoAcceptPeering
 }
 
-export async function settleRequests(em: EntityManager, origin: string, now: Date): Promise<void> {
+export async function approveRequests(em: EntityManager, origin: string, now: Date): Promise<void> {
   const open = { sourceOrigin: origin, status: { $in: ['pending', 'unproven'] } } as const
   await em.nativeUpdate(ApprovalRequest, open, { status: 'approved', decidedAt: now, nextAttemptAt: null })
 }
 
 /** Only signed messages and our own probes count. */
-export function isOtherInstance({ instanceId }: Pick<Peer, 'instanceId'>, seen: string | null | undefined): boolean {
-  return !!instanceId && !!seen && instanceId !== seen
+export function isOtherInstance({ instanceId }: Pick<Peer, 'instanceId'>, otherId: string | null | undefined): boolean {
+  return !!instanceId && !!otherId && instanceId !== otherId
 }
 
-type Seen = { instanceId: string; requestId?: string | undefined }
+type InstanceSighting = { instanceId: string; requestId?: string | undefined }
 
-/** The first instanceId stays. Another one parks the peer. Contract: 7; protocol.md 2.6. */
-export async function noteInstance(deps: PeerDeps, origin: string, { instanceId, requestId }: Seen): Promise<void> {
+/** The first instanceId stays. Another one parks the peer. Contract: 7, epoch answers; protocol.md 2.6. */
+export async function noteInstance(deps: PeerDeps, origin: string, { instanceId, requestId }: InstanceSighting): Promise<void> {
   await withPeer(deps, { origin, requestId }, async (em, peer) => {
     if (peer?.status !== 'active' && peer?.status !== 'unreachable') return
     if (isOtherInstance(peer, instanceId)) return await parkReset(em, peer)
     if (peer.instanceId) return
     peer.instanceId = instanceId
-    await settleReset(em, peer, new Date(deps.clock.now()))
+    await finishReset(em, peer, new Date(deps.clock.now()))
   })
 }
 
@@ -64,12 +64,12 @@ export async function probePeer(
   { origin }: Peer,
   requestId?: string,
 ): Promise<void> {
-  const found = await readInstance(deps, origin)
+  const instance = await readInstance(deps, origin)
   await withPeer(deps, { origin, requestId }, async (em, peer) => {
     if (peer?.status !== 'unreachable') return
     const now = new Date(deps.clock.now())
-    if (!found) return repeatLater(peer, now, policy.probeDelaysMs)
-    if (isOtherInstance(peer, found.instanceId)) return await parkReset(em, peer)
+    if (!instance) return repeatLater(peer, now, policy.probeDelaysMs)
+    if (isOtherInstance(peer, instance.instanceId)) return await parkReset(em, peer)
     peer.reconnect()
     const sql = 'update federation_deliveries set attempts = 0, next_attempt_at = ? where peer_id = ?'
     await changeRows(em, sql, [now, peer.id])
@@ -81,15 +81,15 @@ async function readInstance(
   origin: string,
 ): Promise<{ instanceId: string | null } | undefined> {
   const { method, path } = endpoints.instanceInfo
-  const asked = { method, url: `${origin}${path}`, timeoutMs: policy.messageTimeoutMs }
-  const answer = await tryExchange(outbound.request(asked))
+  const request = { method, url: `${origin}${path}`, timeoutMs: policy.messageTimeoutMs }
+  const answer = await tryExchange(outbound.request(request))
   if (!answer || !isSuccess(answer.status)) return undefined
   const instanceId = jsonOf(answer)?.instanceId
   return { instanceId: typeof instanceId === 'string' ? instanceId : null }
 }
 
 /** Another instanceId makes the periodic task detach the old accounts. protocol.md 2.6. */
-export async function settleReset(em: EntityManager, { origin, instanceId }: Peer, now: Date): Promise<void> {
+export async function finishReset(em: EntityManager, { origin, instanceId }: Peer, now: Date): Promise<void> {
   await changeRows(em, 'delete from peer_resets where origin = ? and instance_id = ?', [origin, instanceId])
   const sql = 'update peer_resets set new_instance_id = ?, next_attempt_at = ? where origin = ?'
   await changeRows(em, sql, [instanceId, now, origin])

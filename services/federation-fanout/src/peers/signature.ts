@@ -4,7 +4,7 @@ import { signatureWindowMs } from '../policy.ts'
 /** `timestamp` in milliseconds, `signature` as 64 lower-case hex digits. */
 export type Signature = { timestamp: number; nonce: string; signature: string }
 
-/** protocol.md 1.2. */
+/** What a signed request says of its sender. protocol.md 1.2. */
 export type SignedHeaders = Signature & { origin: string }
 
 type Headers = Record<string, string | string[] | undefined>
@@ -17,7 +17,7 @@ const signaturePattern = /^sha256=([0-9a-fA-F]{64})$/
 const bareHostPattern = /^[^\s/?#@\\]+$/
 const noncePattern = /^[\s\S]{1,64}$/
 
-/** `body` must be the exact bytes that are sent; `timestamp` in milliseconds. Contract: 7. */
+/** `body` must be the exact bytes that are sent; `timestamp` in milliseconds. Contract: 7, signatures. */
 export function signBody({ origin, ...unsigned }: Unsigned & { origin: string }): Record<string, string> {
   return { 'X-Federation-Origin': origin, ...signAnswer(unsigned) }
 }
@@ -31,7 +31,7 @@ export function signAnswer({ secret, body, timestamp, nonce }: Unsigned): Record
   }
 }
 
-/** Needs lower-case names. Undefined: missing or malformed. Contract: 7. */
+/** Needs lower-case names. Undefined: missing or malformed. Contract: 7, refused requests. */
 export function readSignedHeaders(headers: Headers): SignedHeaders | undefined {
   const origin = normalizeSignedOrigin(headers['x-federation-origin'])
   const signature = readSignature(headers)
@@ -47,7 +47,7 @@ export function readSignature(headers: Headers): Signature | undefined {
   return { timestamp: Number(timestamp), nonce, signature: signature.toLowerCase() }
 }
 
-/** In constant time; `now` in milliseconds. `stale`: only the clock is wrong. Contract: 7. */
+/** In constant time; `now` in milliseconds. `stale`: only the clock is wrong. Contract: 7, refused requests. */
 export function verifySignature(input: {
   secrets: readonly string[]
   body: Buffer
@@ -76,12 +76,12 @@ export function normalizeSignedOrigin(value: string | string[] | undefined): str
   return text !== undefined && URL.canParse(text) ? new URL(text).origin : undefined
 }
 
-/** Contract: 7, epoch. */
+/** The epoch endpoint answers 400 to missing headers, and 401 to wrong ones. Contract: 7, epoch. */
 export function lacksSignature(headers: Headers): boolean {
   return signatureHeaders.some((name) => headers[name] === undefined)
 }
 
-/** Lower case, without port. Other text is only lowered: it equals no host. Contract: 7. */
+/** Lower case, without port. Other text is only lowered: it equals no host. Contract: 7, refused requests. */
 export function hostOf(origin: string): string {
   const url = originPattern.test(origin) ? origin : `http://${origin}`
   const isReadable = (originPattern.test(origin) || bareHostPattern.test(origin)) && URL.canParse(url)

@@ -12,7 +12,7 @@ import { accountStateEvents, findNativeUser, listNativeUsers, profileEvent } fro
 
 type Delivery = { userId: string; version: number; attempts: number }
 
-/** protocol.md 3.2. */
+/** After these answers of a peer, an event is not sent again. protocol.md 3.2. */
 const final = ['duplicate', 'recipient_not_found', 'attribution_mismatch', 'unknown_event_type', 'self_target_invalid']
 
 /** The parameter is the time. */
@@ -117,7 +117,7 @@ async function countOutcome(deps: PeerDeps, origin: string, status: number): Pro
   })
 }
 
-/** Contract: 7. */
+/** The group shares the events: one replica queues each change. Contract: 7, profiles. */
 export async function consumeProfileChanges(
   deps: Pick<Deps, 'orm' | 'bus' | 'clock' | 'maintenance'>,
 ): Promise<Subscription> {

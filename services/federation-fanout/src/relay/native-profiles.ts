@@ -30,7 +30,7 @@ export async function findNativeUser(em: EntityManager, where: FilterQuery<User>
 
 /** In the order of existing instances. protocol.md 3. */
 export function profileEvent({ publicAddress: { origin } }: Deps['config'], user: NativeUser) {
-  const told = homeFields.map((field): [string, string | null] => {
+  const entries = homeFields.map((field): [string, string | null] => {
     const value = user[field] ?? null
     return [field, value && profileFields[field].kind === 'picture' ? `${origin}/api/uploads/${value}` : value]
   })
@@ -45,7 +45,7 @@ export function profileEvent({ publicAddress: { origin } }: Deps['config'], user
       homeInstance: origin,
       profileUpdatedAt: user.profileUpdatedAt,
       username: user.username,
-      ...Object.fromEntries(told),
+      ...Object.fromEntries(entries),
     },
   }
 }
@@ -65,13 +65,13 @@ export async function answerSync(
   peer: Peer,
   { sinceTimestamp, afterId, limit, contextType }: z.infer<typeof syncBody>,
 ): Promise<z.infer<typeof syncReply>> {
-  const given = { checkpoint: sinceTimestamp, ...(afterId && { checkpointId: afterId }) }
-  if (contextType !== 'profile') return { events: [], hasMore: false, ...given }
+  const checkpoint = { checkpoint: sinceTimestamp, ...(afterId && { checkpointId: afterId }) }
+  if (contextType !== 'profile') return { events: [], hasMore: false, ...checkpoint }
   const after = { at: Math.floor(sinceTimestamp), id: afterId ?? null }
   const { page, hasMore } = await listChangedProfiles(orm.em.fork(), peer, { after, limit })
   const last = page.at(-1)
   const events = page.map(({ user }) => profileEvent(config, user))
-  return { events, hasMore, ...(last ? { checkpoint: last.at, checkpointId: last.user.id } : given) }
+  return { events, hasMore, ...(last ? { checkpoint: last.at, checkpointId: last.user.id } : checkpoint) }
 }
 
 type Place = { at: number; id: string }
@@ -108,10 +108,10 @@ async function listChangedAfter(em: EntityManager, { host, origin }: Peer, { at,
   )
   const users = await listNativeUsers(em, { id: { $in: rows.map((row) => row.id) } })
   const instances = await findNamedInstances(em, users)
-  const known = new Map(users.map((user) => [user.id, user]))
+  const userById = new Map(users.map((user) => [user.id, user]))
   // The place must stay as read: a later one would skip others.
   const candidates = rows.flatMap((row): Changed[] => {
-    const user = known.get(row.id)
+    const user = userById.get(row.id)
     return user && instances.get(row.id)?.has(origin) ? [{ user, at: row.at }] : []
   })
   return { candidates, next: rows.length < policy.syncCandidates ? undefined : rows.at(-1) }

@@ -174,11 +174,11 @@ async function applyStates(
   for (const state of states) {
     if (state.ts > (latest.get(state.homeUserId)?.ts ?? -Infinity)) latest.set(state.homeUserId, state)
   }
-  const told = [...latest.values()]
+  const latestStates = [...latest.values()]
   const unknown = new Set<string>()
   try {
-    for (let from = 0; from < told.length; from += policy.relayEventsMax) {
-      const some = { origin, host, states: told.slice(from, from + policy.relayEventsMax) }
+    for (let from = 0; from < latestStates.length; from += policy.relayEventsMax) {
+      const some = { origin, host, states: latestStates.slice(from, from + policy.relayEventsMax) }
       const reply = await bus.request(applyAccountStates, some, { requestId, timeoutMs: policy.profileCallTimeoutMs })
       for (const homeUserId of reply.unknown) unknown.add(homeUserId)
     }
@@ -191,7 +191,7 @@ async function applyStates(
 
 type PresenceReport = { homeUserId: string; host: string; status: 'online' | 'offline' }
 
-/** Never stored. Ends by time. Contract: 6. */
+/** Never stored. Ends by time. Contract: 6, status. */
 async function reportPresences(
   { orm, bus, clock }: Pick<Deps, 'orm' | 'bus' | 'clock'>,
   reports: PresenceReport[],

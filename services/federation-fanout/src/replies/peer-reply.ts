@@ -5,7 +5,7 @@ import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 import { policy } from '../policy.ts'
 
-/** Never the secret. Contract: 7. */
+/** Never the secret. Contract: 7, states of a peer. */
 export function peerReply(peer: Peer): PeerReply {
   const { id, origin, status, reason = null, instanceName = null, instanceId = null } = peer
   return {
@@ -27,7 +27,7 @@ export function peerReply(peer: Peer): PeerReply {
   }
 }
 
-/** Newest first. Contract: 7. */
+/** Newest first. Contract: 7, states of a peer. */
 export async function listPeers({ orm }: Pick<Deps, 'orm'>): Promise<PeerReply[]> {
   const sql = `select origin, count(*)::int as count
   from (select origin from deletion_orders where state = 'overdue' limit ?) as overdue group by origin`
@@ -41,7 +41,7 @@ export async function listPeers({ orm }: Pick<Deps, 'orm'>): Promise<PeerReply[]
 
 type RequestReply = z.infer<typeof approvalRequestReply>
 
-/** Newest first. Never the secret or token. Contract: 7. */
+/** Newest first. Never the secret or token. Contract: 7, consent. */
 export async function listApprovalRequests({ orm }: Pick<Deps, 'orm'>): Promise<RequestReply[]> {
   const newest = { orderBy: { id: 'desc' }, limit: 200 } as const
   const requests = await orm.em.fork().find(ApprovalRequest, { status: 'pending' }, newest)

@@ -12,10 +12,10 @@ type RelayBody = { peerId: string; network: string; isProven: boolean }
 
 /** Per process. Contract: 7, relay; docs/decisions/peering.md. */
 export function createRelayAdmission({ signingNetworks, ...deps }: Pick<Deps, 'orm' | 'signingNetworks'>) {
-  const held = new Set<RelayBody>()
-  const isFull = () => held.size >= policy.relayBodiesAtOnce
+  const bodies = new Set<RelayBody>()
+  const isFull = () => bodies.size >= policy.relayBodiesAtOnce
   const isRefused = ({ peerId, network, isProven }: RelayBody): boolean => {
-    const alike = [...held].filter((other) => other.isProven === isProven)
+    const alike = [...bodies].filter((other) => other.isProven === isProven)
     if (isFull() || alike.some((other) => other.peerId === peerId)) return true
     if (isProven) return false
     return alike.length >= policy.unprovenBodiesAtOnce || alike.some((other) => other.network === network)
@@ -32,7 +32,7 @@ export function createRelayAdmission({ signingNetworks, ...deps }: Pick<Deps, 'o
     const enlarge = async () => {
       body.isProven = await signingNetworks.includes(peer, address)
       if (isRefused(body)) throw busy()
-      held.add(body)
+      bodies.add(body)
     }
     const large = { maxBytes: policy.relayBodyBytes, smallBytes: limits.jsonBodyBytes, enlarge }
     ctx.state.bodyReading = { pace: policy.relayPace, ...(peer.isActive() && large) }
@@ -40,15 +40,15 @@ export function createRelayAdmission({ signingNetworks, ...deps }: Pick<Deps, 'o
     try {
       await next()
     } finally {
-      held.delete(body)
+      bodies.delete(body)
     }
   }
   /** After `requirePeer`. Counts until answered. Throws relay_busy. */
   const claim: Middleware<RelayState> = async (ctx, next) => {
     const body = ctx.state.relayBody
     const isOther = (other: RelayBody) => other !== body && other.isProven && other.peerId === body?.peerId
-    if (body && ((!held.has(body) && isFull()) || [...held].some(isOther))) throw busy()
-    if (body) held.add(Object.assign(body, { isProven: true }))
+    if (body && ((!bodies.has(body) && isFull()) || [...bodies].some(isOther))) throw busy()
+    if (body) bodies.add(Object.assign(body, { isProven: true }))
     await next()
   }
   return { admit, claim }

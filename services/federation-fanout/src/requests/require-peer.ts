@@ -25,7 +25,7 @@ const refusals = {
 
 /**
  * `isProof`: the epoch question is refused only to revoked peers, and never activates a peer. Throws signature_missing,
- * peer_unknown, signature_wrong, signature_stale, nonce_used, busy. Contract: 7.
+ * peer_unknown, signature_wrong, signature_stale, nonce_used, busy. Contract: 7, signatures, refused requests.
  */
 export function requirePeer(
   deps: PeerDeps & Pick<Deps, 'log' | 'metrics' | 'signingNetworks'>,
@@ -66,25 +66,26 @@ type Received = { headers: Context['headers']; body: Buffer; isProof: boolean; r
 async function verifyRequest(deps: PeerDeps, { headers, body, isProof, requestId }: Received): Promise<Verification> {
   const signed = readSignedHeaders(headers)
   if (!signed) return { outcome: isProof && lacksSignature(headers) ? 'headers_missing' : 'missing' }
-  const known = await deps.orm.em.fork().findOne(Peer, { origin: signed.origin })
+  const storedPeer = await deps.orm.em.fork().findOne(Peer, { origin: signed.origin })
   // A revoked peer reads like an unknown one.
-  const isAllowed = known && (isProof ? known.status !== 'revoked' : known.isActive() || known.isOffered())
+  const isAllowed =
+    storedPeer && (isProof ? storedPeer.status !== 'revoked' : storedPeer.isActive() || storedPeer.isOffered())
   if (!isAllowed) return { outcome: 'unknown_peer' }
   const now = deps.clock.now()
-  const verified = verifySignature({ secrets: known.secretsAt(now), body, signed, now })
+  const verified = verifySignature({ secrets: storedPeer.secretsAt(now), body, signed, now })
   if (verified.verdict === 'stale') return { outcome: 'stale' }
   // Inactive peers read like unknown ones, unless they prove our own offer.
-  if (verified.verdict === 'bad') return { outcome: isProof || known.isActive() ? 'wrong' : 'unknown_peer' }
+  if (verified.verdict === 'bad') return { outcome: isProof || storedPeer.isActive() ? 'wrong' : 'unknown_peer' }
   // After the signature: an unsigned request must not use up nonces.
   if (!(await claimNonce(deps, signed))) return { outcome: 'replayed' }
-  const peer = isProof ? known : await takeProof(deps, known, { secret: verified.secret, requestId })
+  const peer = isProof ? storedPeer : await takeProof(deps, storedPeer, { secret: verified.secret, requestId })
   return peer ? { outcome: 'accepted', peer, secret: verified.secret, signed } : { outcome: 'unknown_peer' }
 }
 
 /** Contract: 7, handshake, consent; protocol.md 2.8. */
-async function takeProof(deps: PeerDeps, known: Peer, { secret, requestId }: { secret: string; requestId: string }) {
-  if (known.isActive() && secret !== known.nextSecret) return known
-  return await withPeer(deps, { origin: known.origin, requestId }, async (em, peer) => {
+async function takeProof(deps: PeerDeps, storedPeer: Peer, { secret, requestId }: { secret: string; requestId: string }) {
+  if (storedPeer.isActive() && secret !== storedPeer.nextSecret) return storedPeer
+  return await withPeer(deps, { origin: storedPeer.origin, requestId }, async (em, peer) => {
     const now = deps.clock.now()
     if (peer?.isActive() && peer.nextSecret === secret) {
       peer.takeSecret(secret, new Date(now + policy.rotationOverlapMs), new Date(now))
@@ -103,7 +104,7 @@ export function signedInput(ctx: Context): Record<string, unknown> {
   return ctx.state.signedInput as Record<string, unknown>
 }
 
-/** protocol.md 1.3. */
+/** Signs the response with the secret that the request was signed with. protocol.md 1.3. */
 export function answerSigned(ctx: Context, { clock, random }: Pick<Deps, 'clock' | 'random'>, reply: object): void {
   const body = Buffer.from(JSON.stringify(reply))
   const secret = ctx.state.signerSecret as string
@@ -132,14 +133,14 @@ async function runWithNonce(
   }
 }
 
-/** False: used before, on any replica. Contract: 7. */
+/** False: used before, on any replica. Contract: 7, signatures. */
 export async function claimNonce({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, { origin, nonce }: SignedHeaders) {
   const sql = 'insert into federation_nonces (origin, nonce, expires_at) values (?, ?, ?) on conflict do nothing'
   const expiresAt = new Date(clock.now() + policy.nonceLifetimeMs)
   return (await changeRows(orm.em.fork(), sql, [origin, nonce, expiresAt])) === 1
 }
 
-/** Throws rate_limited. Contract: 1, 7. */
+/** Throws rate_limited. Contract: 1, rate limits. */
 export async function takeFromLimit(
   { orm, clock }: Pick<Deps, 'orm' | 'clock'>,
   ctx: Pick<Context, 'set'>,

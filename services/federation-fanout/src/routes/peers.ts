@@ -13,7 +13,7 @@ import { policy } from '../policy.ts'
 import { listApprovalRequests, listPeers, peerReply } from '../replies/peer-reply.ts'
 import { takeFromLimit } from '../requests/require-peer.ts'
 
-/** Contract: 7. */
+/** What admins and users do with peers. Contract: 7, as a whole. */
 export function peerRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>()
   answer(router, endpoints.initiatePeer, async (input, ctx) => {

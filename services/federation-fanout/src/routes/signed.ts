@@ -14,7 +14,7 @@ import { createRelayAdmission } from '../requests/admit-relay.ts'
 import { parseBatch, readRawBody } from '../requests/raw-body.ts'
 import { answerSigned, limitPeer, oneAtATime, requirePeer, signedInput, signerOf } from '../requests/require-peer.ts'
 
-/** Contract: 7; protocol.md 3, 4. */
+/** What peers send, each request signed. Contract: 7, signatures; protocol.md 3, 4. */
 export function signedRoutes(deps: Deps): Router {
   const router = new Router()
   addIdentityRoutes(router, deps)

@@ -25,7 +25,7 @@ export function startPasswordHasher(options: HasherOptions): PasswordHasher {
   const { threads, queue: capacity, cost = policy.hashCost, log, metrics } = options
   const queue: QueuedJob[] = []
   /** In the order of sending. The first `threads` run. */
-  const sent = new Map<number, QueuedJob>()
+  const jobsInProcess = new Map<number, QueuedJob>()
   const shareOfNetwork = Math.max(1, Math.floor(capacity * policy.hashingShareOfNetwork))
   let lastId = 0
   let closed = false
@@ -39,42 +39,42 @@ export function startPasswordHasher(options: HasherOptions): PasswordHasher {
     log,
     onResult: finish,
     onEnd: (completedAny) => {
-      const kept = completedAny ? takeWaiting() : []
+      const retained = completedAny ? takeWaiting() : []
       rejectAll()
-      queue.push(...kept)
+      queue.push(...retained)
     },
     onReplaced: startNext,
   })
   metrics.gauge('gatehouse_hashing_waiting', 'Passwords that wait for a hashing thread', () => waiting().length)
 
-  const waiting = (): QueuedJob[] => [...[...sent.values()].slice(threads), ...queue]
+  const waiting = (): QueuedJob[] => [...[...jobsInProcess.values()].slice(threads), ...queue]
 
   function takeWaiting(): QueuedJob[] {
-    const taken = waiting()
+    const takenJobs = waiting()
     queue.length = 0
-    for (const { job } of taken) sent.delete(job.id)
-    return taken
+    for (const { job } of takenJobs) jobsInProcess.delete(job.id)
+    return takenJobs
   }
 
   function rejectAll(): void {
-    const jobs = [...sent.values(), ...queue.splice(0)]
-    sent.clear()
+    const jobs = [...jobsInProcess.values(), ...queue.splice(0)]
+    jobsInProcess.clear()
     for (const { reject } of jobs) reject(processEnded())
   }
 
   function finish(result: JobResult<Value>): void {
-    const finished = sent.get(result.id)
-    sent.delete(result.id)
+    const finished = jobsInProcess.get(result.id)
+    jobsInProcess.delete(result.id)
     startNext()
     if ('failure' in result) finished?.reject(new Error(result.failure))
     else finished?.resolve(result.value)
   }
 
   function startNext(): void {
-    while (sent.size < threads + policy.hashingAhead && child.ready()) {
+    while (jobsInProcess.size < threads + policy.hashingAhead && child.ready()) {
       const next = queue.shift()
       if (!next) return
-      sent.set(next.job.id, next)
+      jobsInProcess.set(next.job.id, next)
       child.start(next.job)
     }
   }
@@ -83,7 +83,7 @@ export function startPasswordHasher(options: HasherOptions): PasswordHasher {
     if (closed) throw processEnded()
     const network = siteNetwork(address) ?? address
     const before = waiting()
-    const beforeOfNetwork = before.filter((queued) => queued.network === network).length
+    const beforeOfNetwork = before.filter((ahead) => ahead.network === network).length
     if (refusing === true || before.length >= capacity || beforeOfNetwork >= shareOfNetwork) throw busy()
     lastId += 1
     const job = { ...work, id: lastId }

@@ -8,7 +8,7 @@ import { findNamed, lockUser } from '../queries/load-user.ts'
 import { enqueueLink } from './outbox.ts'
 
 export type SenderDeps = Pick<Deps, 'orm' | 'clock' | 'random' | 'log' | 'metrics' | 'config' | 'encryptionKey'>
-type Asked = { id: string; username: string | null; email: string | null }
+type StoredRequest = { id: string; username: string | null; email: string | null }
 
 /** One at a time: each locks its accounts, in the order of ids. Any number of replicas may run it. Contract: 3, Mail. */
 export async function resolveRecoveryRequests(deps: SenderDeps): Promise<void> {
@@ -16,15 +16,19 @@ export async function resolveRecoveryRequests(deps: SenderDeps): Promise<void> {
       select id from recovery_requests order by id limit 1 for update skip locked)
     returning id::text as id, asked ->> 'username' as username, asked ->> 'email' as email`
   const resolveNext = async (em: EntityManager): Promise<boolean> => {
-    const [asked] = await read<Asked>(em, sql)
-    for (const userId of asked ? await findAccounts(deps, em, asked) : []) await offerRecovery(deps, em, userId)
-    return asked !== undefined
+    const [request] = await read<StoredRequest>(em, sql)
+    for (const userId of request ? await findAccounts(deps, em, request) : []) await offerRecovery(deps, em, userId)
+    return request !== undefined
   }
   while (await transaction(deps.orm, resolveNext));
 }
 
 /** By both: a name may look like an address. */
-async function findAccounts(deps: SenderDeps, em: EntityManager, { username, email }: Asked): Promise<string[]> {
+async function findAccounts(
+  deps: SenderDeps,
+  em: EntityManager,
+  { username, email }: StoredRequest,
+): Promise<string[]> {
   const where = { key: email === null ? null : emailKeyOf(email), confirmedAt: { $ne: null } }
   const options = { orderBy: { userId: 'asc' }, limit: policy.recoveriesOfAddress } as const
   const byEmail = email === null ? [] : await em.find(Email, where, options)

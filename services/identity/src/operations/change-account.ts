@@ -66,17 +66,17 @@ type ChangeAmongAdmins = (user: User, em: EntityManager, others: { isLastAdmin: 
 export async function changeAmongAdmins(deps: OperationContext, act: AdminAct, change: ChangeAmongAdmins) {
   const { userId } = act
   const work = async (em: EntityManager) => {
-    const found = await em.findOne(User, { id: userId })
-    if (found?.isAdmin) await lockLocalAdmins(em)
+    const stored = await em.findOne(User, { id: userId })
+    if (stored?.isAdmin) await lockLocalAdmins(em)
     const user = await lockOther(em, act)
     const admins = user.isAdmin ? await lockLocalAdmins(em) : []
     return await change(user, em, { isLastAdmin: user.isAdmin && !admins.some(({ id }) => id !== userId) })
   }
-  return await settle(deps, await transaction(deps.orm, work, { accountId: userId }))
+  return await invalidateIfChanged(deps, await transaction(deps.orm, work, { accountId: userId }))
 }
 
-/** After the commit. */
-export async function settle({ afterCommit }: OperationContext, { user, state }: Changed): Promise<User> {
+/** Call it after the commit. */
+export async function invalidateIfChanged({ afterCommit }: OperationContext, { user, state }: Changed): Promise<User> {
   if (state) await afterCommit.invalidateCache(state)
   return user
 }
@@ -85,8 +85,8 @@ export const actorOf = ({ id, username }: User): Actor => ({ userId: id, usernam
 
 type Act = { action: AuditAction; user: User; actor?: Actor; at: number; detail?: Record<string, unknown> }
 
-/** Enters an act on an account; its own person's, where no actor is named. Contract: 5, Audit. */
-export function enterAct(em: EntityManager, { user, actor = actorOf(user), at, ...act }: Act): void {
+/** Writes an entry of the audit log. Without `actor`, the account itself is the actor. Contract: 5, Audit. */
+export function writeAuditEntry(em: EntityManager, { user, actor = actorOf(user), at, ...act }: Act): void {
   recordAudit(em, { ...act, actor, target: { type: 'user', id: user.id, name: user.username }, at: new Date(at) })
 }
 

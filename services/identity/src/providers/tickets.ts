@@ -20,14 +20,18 @@ export async function issueTicket(
   return ticket
 }
 
-type Given = { ticket: unknown; purpose: ProviderPurpose }
+type TicketInput = { ticket: unknown; purpose: ProviderPurpose }
 
 /** Null for one that is unknown, used, expired or of another purpose. It stays. */
-export async function findTicket({ databaseTime }: Pick<TicketDeps, 'databaseTime'>, em: EntityManager, given: Given) {
-  if (typeof given.ticket !== 'string') return null
-  const { purpose } = given
+export async function findTicket(
+  { databaseTime }: Pick<TicketDeps, 'databaseTime'>,
+  em: EntityManager,
+  input: TicketInput,
+) {
+  if (typeof input.ticket !== 'string') return null
+  const { purpose } = input
   const expiresAt = { $gt: new Date(await databaseTime(em)) }
-  return await em.findOne(ProviderTicket, { hash: hashSecret(given.ticket), purpose, expiresAt })
+  return await em.findOne(ProviderTicket, { hash: hashSecret(input.ticket), purpose, expiresAt })
 }
 
 /** False: another request has used it up. A rollback gives it back. */
@@ -46,9 +50,9 @@ type Confirmation = { user: User; ticket: unknown }
 export async function requireConfirmation(
   deps: Pick<TicketDeps, 'databaseTime'>,
   em: EntityManager,
-  { user, ticket: given }: Confirmation,
+  { user, ticket: ticketText }: Confirmation,
 ): Promise<ProviderTicket> {
-  const ticket = await findTicket(deps, em, { ticket: given, purpose: 'confirm' })
+  const ticket = await findTicket(deps, em, { ticket: ticketText, purpose: 'confirm' })
   if (ticket?.userId !== user.id) throw refuse.ticket_refused()
   const { issuer, subject, authTime } = ticket
   const isLinked = (await em.count(LinkedIdentity, { issuer, subject, userId: user.id })) > 0
@@ -58,6 +62,6 @@ export async function requireConfirmation(
 }
 
 /** Uses it up too: call it in the transaction of what it confirms, under the account's lock. Throws as `requireConfirmation`. */
-export async function takeConfirmation(...given: Parameters<typeof requireConfirmation>): Promise<void> {
-  if (!(await useTicket(given[1], await requireConfirmation(...given)))) throw refuse.ticket_refused()
+export async function takeConfirmation(...args: Parameters<typeof requireConfirmation>): Promise<void> {
+  if (!(await useTicket(args[1], await requireConfirmation(...args)))) throw refuse.ticket_refused()
 }

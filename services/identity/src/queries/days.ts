@@ -26,7 +26,7 @@ function offsetAt(time: number, timeZone: string): number {
   return shown - Math.floor(time / 1000) * 1000
 }
 
-/** Below the milliseconds of an id. Contract: 1. */
+/** Below the milliseconds of an id. Contract: 1, ids and times. */
 const bitsBelowTime = 22n
 
 /** The smallest id of that moment (ms since 1970). */

@@ -11,14 +11,14 @@ import { listOrders, listPeersOfUser } from './list-orders.ts'
 import { loadEmail } from './load-email.ts'
 import { loadUser } from './load-user.ts'
 
-type Asked = { userId: string; requestId: string }
+type UserQuestion = { userId: string; requestId: string }
 
 /** What the page of a user shows. Each read goes by an index. Contract: 5, A user. */
-export async function describeUser(deps: Pick<Deps, 'orm' | 'bus' | 'log' | 'config'>, asked: Asked) {
-  const { userId } = asked
+export async function describeUser(deps: Pick<Deps, 'orm' | 'bus' | 'log' | 'config'>, question: UserQuestion) {
+  const { userId } = question
   const user = await loadUser(deps.orm.em, userId)
   const em = deps.orm.em.fork()
-  const sockets = askSockets(deps, asked)
+  const sockets = askSockets(deps, question)
   const own = await loadEmail(deps, user)
   const [invitedBy, invited, passkeys, { identities }, lastSignIn, audit, instances, { orders }] = await Promise.all([
     findInvitation(em, userId),
@@ -47,7 +47,7 @@ export async function describeUser(deps: Pick<Deps, 'orm' | 'bus' | 'log' | 'con
 }
 
 /** Never rejects: a page of a user needs no session gateway. */
-async function askSockets({ bus, log }: Pick<Deps, 'bus' | 'log'>, { userId, requestId }: Asked) {
+async function askSockets({ bus, log }: Pick<Deps, 'bus' | 'log'>, { userId, requestId }: UserQuestion) {
   try {
     return await bus.request(listOpenSockets, { userId }, { requestId, timeoutMs: policy.socketsCallTimeoutMs })
   } catch (err) {

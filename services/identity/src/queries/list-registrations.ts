@@ -16,10 +16,10 @@ export async function readRegistration(
   receipt: string,
 ): Promise<{ state: RegistrationState; username: string | null }> {
   const em = orm.em.fork()
-  const found = await em.findOne(Registration, { receiptHash: hashSecret(receipt) })
+  const registration = await em.findOne(Registration, { receiptHash: hashSecret(receipt) })
   const now = await databaseTime(em)
-  if (found && isWaiting(found, now)) return { state: 'pending', username: found.username }
-  const userId = found && found.createdAt > boundsAt(now).created ? found.userId : null
+  if (registration && isWaiting(registration, now)) return { state: 'pending', username: registration.username }
+  const userId = registration && registration.createdAt > boundsAt(now).created ? registration.userId : null
   const user = userId == null ? null : await em.findOne(User, { id: userId })
   return user ? { state: 'approved', username: user.username } : { state: 'ended', username: null }
 }
@@ -66,7 +66,7 @@ async function findMatching(em: EntityManager, { sql, values }: Where, text: str
   const matching: Where = { sql: `${sql} and ${matches.sql}`, values: [...values, ...matches.values] }
   const byIndex = hasParts(texts, parts)
   const reading = `select id::text as id ${matching.sql} and ${byIndex.sql} limit ${limits.waitingCountMax + 1}`
-  const found = await read<{ id: string }>(em, reading, [...matching.values, ...byIndex.values])
-  if (found.length > limits.waitingCountMax) return matching
-  return { sql: `${sql} and id = any(?::bigint[])`, values: [...values, bigintArray(found.map(({ id }) => id))] }
+  const ids = await read<{ id: string }>(em, reading, [...matching.values, ...byIndex.values])
+  if (ids.length > limits.waitingCountMax) return matching
+  return { sql: `${sql} and id = any(?::bigint[])`, values: [...values, bigintArray(ids.map(({ id }) => id))] }
 }

@@ -15,7 +15,7 @@ const certain = { found: 50, estimate: 3 * exactTotal }
 type Total = { total: number; totalIsEstimate?: true }
 type Row = Record<string, unknown> & { id: string }
 
-/** A page of the accounts, after `cursor` where it is given, and how many there are in all. Contract: 5; Design: invariant 13. */
+/** A page of the accounts, after `cursor` where it is given, and how many there are in all. Contract: 5, users; Design: invariant 13. */
 export async function listUsers(em: EntityManager, query: UsersQuery) {
   const filter = filterOf(query)
   const text = inOneLine(query.q ?? '').trim()
@@ -52,10 +52,10 @@ async function readMatching(em: EntityManager, query: UsersQuery, { sql, values 
   const statement = `with matching as materialized (${matching}), page as (select u.id from matching u ${page.sql})
     select total.total, u.* from (select count(*)::float8 as total from matching) total
     left join (page join users u on u.id = page.id) on true order by ${orderOf(query.sort)}`
-  type Found = Record<string, unknown> & { total: number; id: string | null }
-  const found = await read<Found>(em, statement, [...values, ...page.values])
-  const rows = found.flatMap(({ total: _, id, ...row }) => (id === null ? [] : [{ ...row, id }]))
-  return { total: found[0]?.total ?? 0, rows }
+  type CountedRow = Record<string, unknown> & { total: number; id: string | null }
+  const countedRows = await read<CountedRow>(em, statement, [...values, ...page.values])
+  const rows = countedRows.flatMap(({ total: _, id, ...row }) => (id === null ? [] : [{ ...row, id }]))
+  return { total: countedRows[0]?.total ?? 0, rows }
 }
 
 async function readPage(em: EntityManager, query: UsersQuery, filter: Condition): Promise<Row[]> {
@@ -118,7 +118,7 @@ function isAfter(cursor: string, sort: UsersQuery['sort']): Condition {
   }
 }
 
-/** The home instances of the live users and stubs, in the order of the alphabet. One step of the index for each. Contract: 5. */
+/** The home instances of the live users and stubs, in the order of the alphabet. One step of the index for each. Contract: 5, users. */
 export async function listUserInstances(em: EntityManager): Promise<string[]> {
   const next = 'select min(home_instance) as host from users where not is_deleted and home_instance'
   const sql = `with recursive hosts as (

@@ -29,7 +29,7 @@ export async function lockUser(em: EntityManager, userId: string): Promise<User 
   return await em.findOne(User, { id: userId }, { refresh: true })
 }
 
-/** The local admins who are neither deleted nor suspended. All admins are locked in the order of ids. Contract: 5. */
+/** The local admins who are neither deleted nor suspended. All admins are locked in the order of ids. Contract: 5, role. */
 export async function lockLocalAdmins(em: EntityManager): Promise<{ id: string }[]> {
   const sql = `select id::text as id, home_instance is null and not is_deleted and suspended_at is null
       and home_suspended_at is null as counts from users where is_admin order by users.id for no key update`
@@ -48,8 +48,8 @@ export function requireLive(user: User | null): User {
 /** A name as it stands comes first: of an instance at another port the domain is the same. Contract: 1, Names as typed. */
 export async function findNamed(em: EntityManager, typed: string, domain: string): Promise<User[]> {
   const exact = normalizeUsername(typed)
-  const named = await em.find(User, { username: { $in: [exact, usernameHere(typed, domain)] } })
-  return named.toSorted((one, other) => Number(other.username === exact) - Number(one.username === exact))
+  const users = await em.find(User, { username: { $in: [exact, usernameHere(typed, domain)] } })
+  return users.toSorted((one, other) => Number(other.username === exact) - Number(one.username === exact))
 }
 
 /** `id:` or `name:` in front decides: a name may be the digits of another id. Throws user_unknown, user_ambiguous. */
@@ -71,8 +71,8 @@ export type FederatedIdentity = { homeInstance: string; homeUserId: string | nul
 export async function findFederatedUser(em: EntityManager, identity: FederatedIdentity): Promise<User | null> {
   const { homeInstance, homeUserId } = identity
   if (homeUserId !== null) {
-    const known = await em.findOne(User, { homeInstance, homeUserId, isDeleted: false })
-    if (known) return known
+    const user = await em.findOne(User, { homeInstance, homeUserId, isDeleted: false })
+    if (user) return user
   }
   const sql = `select id::text as id from users
     where home_instance = ? and split_part(username, '@', 1) = ? and not is_deleted

@@ -5,7 +5,7 @@ import { version } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
 import type { Registered } from '../operations/accounts/insert-account.ts'
 import type { IssueTime } from '../operations/accounts/sign-ins.ts'
-import type { Held } from '../operations/approval/hold-registration.ts'
+import type { HeldRegistration } from '../operations/approval/hold-registration.ts'
 import { loadEmail } from '../queries/load-email.ts'
 import { isRegistrationOpen, loadSettings, type PlainSettings } from '../queries/load-settings.ts'
 
@@ -14,29 +14,29 @@ type Holder = { user: User; issuedAt: IssueTime | RevocationTime }
 
 type TokenDeps = Pick<Deps, 'config' | 'tokenKey'>
 
-/** Spec: Token payload. */
+/** A token that identity has just signed. Spec: Token payload. */
 export function tokenReply({ config, tokenKey }: TokenDeps, { user, issuedAt }: Holder) {
   const subject = { userId: user.id, username: user.username }
   return { token: signToken(tokenKey, subject, { expiresIn: config.jwtExpiresIn, now: issuedAt }) }
 }
 
-/** Spec: register, login. */
+/** What register and login answer. Spec: Registration, Login. */
 export function credentialsReply(deps: TokenDeps, holder: Holder) {
   return { ...tokenReply(deps, holder), user: sanitizeUser(holder.user, true) }
 }
 
 /** A receipt where an admin decides. Contract: 3, Approval. */
-export const registeredReply = (deps: TokenDeps, registered: Registered | Held) =>
+export const registeredReply = (deps: TokenDeps, registered: Registered | HeldRegistration) =>
   'pending' in registered ? registered : credentialsReply(deps, registered)
 
-export const statusOf = (registered: Registered | Held) =>
+export const statusOf = (registered: Registered | HeldRegistration) =>
   'pending' in registered ? 202 : registered.created ? 201 : 200
 
-/** For a counter. `known`: what becomes of an account that was there. */
-export const outcomeOf = (known: string) => (registered: Registered | Held) =>
-  'pending' in registered ? 'pending' : registered.created ? 'created' : known
+/** The label of a counter. `whenExisting`: the label for an account that existed before. */
+export const outcomeOf = (whenExisting: string) => (registered: Registered | HeldRegistration) =>
+  'pending' in registered ? 'pending' : registered.created ? 'created' : whenExisting
 
-/** The caller's own account, as a member of this instance. Contract: 2; 4, Invites of members. */
+/** The caller's own account, as a member of this instance. Contract: 2, self view; 4, Invites of members. */
 export async function selfReply(deps: Pick<Deps, 'orm' | 'config'>, user: PlainUser): Promise<SelfReply> {
   const { orm } = deps
   const memberInvites = user.homeInstance === null && !user.isDeleted ? (await loadSettings(orm.em)).memberInvites : 0
@@ -47,7 +47,7 @@ export async function selfReply(deps: Pick<Deps, 'orm' | 'config'>, user: PlainU
   }
 }
 
-/** Contract: 3. */
+/** What everybody may read of the instance. Contract: 3, instance/info. */
 export function instanceReply(settings: PlainSettings, { config }: Pick<Deps, 'config'>) {
   return {
     name: settings.instanceName,
@@ -78,7 +78,7 @@ const chatFeatures = {
   supportCardEnabled: false,
 } as const
 
-/** Existing clients ask for these. Contract: 5. */
+/** Existing clients ask for these. Contract: 5, settings. */
 const fixedSettings = {
   discoveryEnabled: false,
   gifEnabled: false,
@@ -88,7 +88,7 @@ const fixedSettings = {
   maxUploadSizeMb: 8,
 } as const
 
-/** Contract: 5. */
+/** What admins read, with the fields that existing clients ask for. Contract: 5, settings. */
 export function settingsReply(settings: PlainSettings) {
   return {
     instanceName: settings.instanceName,

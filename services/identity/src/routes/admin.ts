@@ -35,9 +35,13 @@ const actOf = (ctx: Context) => ({
 })
 
 /** An act on the account that the path names. */
-const on = <Input extends { id: string }>(input: Input, ctx: Context) => ({ ...input, userId: input.id, ...actOf(ctx) })
+const adminActOn = <Input extends { id: string }>(input: Input, ctx: Context) => ({
+  ...input,
+  userId: input.id,
+  ...actOf(ctx),
+})
 
-/** Contract: 5. */
+/** The routes of admins. Contract: 5, as a whole. */
 export function adminRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true })
   const read = () => deps.orm.em.fork()
@@ -47,15 +51,19 @@ export function adminRoutes(deps: Deps): Router<AppState> {
     return { users: users.map(adminView), ...rest, page, pageSize }
   })
   answer(router, endpoints.listUserInstances, async () => ({ instances: await listUserInstances(read()) }))
-  answer(router, endpoints.describeUser, (input, ctx) => describeUser(deps, on(input, ctx)))
-  answer(router, endpoints.setRole, async (input, ctx) => adminView(await setRole(deps, on(input, ctx))))
-  answer(router, endpoints.resetPassword, (input, ctx) => resetPassword(deps, on(input, ctx)))
-  answer(router, endpoints.createRecoveryLink, (input, ctx) => createRecoveryLink(deps, on(input, ctx)))
-  answer(router, endpoints.suspendUser, async (input, ctx) => adminView(await suspendUser(deps, on(input, ctx))))
-  answer(router, endpoints.unsuspendUser, async (input, ctx) => adminView(await unsuspendUser(deps, on(input, ctx))))
-  answer(router, endpoints.endUserSessions, (input, ctx) => endUserSessions(deps, on(input, ctx)))
-  answer(router, endpoints.deleteUser, (input, ctx) => deleteUser(deps, on(input, ctx)))
-  answer(router, endpoints.removeSecondFactor, (input, ctx) => removeSecondFactor(deps, on(input, ctx)))
+  answer(router, endpoints.describeUser, (input, ctx) => describeUser(deps, adminActOn(input, ctx)))
+  answer(router, endpoints.setRole, async (input, ctx) => adminView(await setRole(deps, adminActOn(input, ctx))))
+  answer(router, endpoints.resetPassword, (input, ctx) => resetPassword(deps, adminActOn(input, ctx)))
+  answer(router, endpoints.createRecoveryLink, (input, ctx) => createRecoveryLink(deps, adminActOn(input, ctx)))
+  answer(router, endpoints.suspendUser, async (input, ctx) =>
+    adminView(await suspendUser(deps, adminActOn(input, ctx))),
+  )
+  answer(router, endpoints.unsuspendUser, async (input, ctx) =>
+    adminView(await unsuspendUser(deps, adminActOn(input, ctx))),
+  )
+  answer(router, endpoints.endUserSessions, (input, ctx) => endUserSessions(deps, adminActOn(input, ctx)))
+  answer(router, endpoints.deleteUser, (input, ctx) => deleteUser(deps, adminActOn(input, ctx)))
+  answer(router, endpoints.removeSecondFactor, (input, ctx) => removeSecondFactor(deps, adminActOn(input, ctx)))
   answer(router, endpoints.overview, () => overview(deps))
   answer(router, endpoints.listAudit, (query) => listAudit(read(), query))
   answer(router, endpoints.listOpenOrders, (query) => listOpenOrders(read(), query))

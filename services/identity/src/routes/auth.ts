@@ -18,12 +18,12 @@ import { counted } from '../replies/counted.ts'
 import { credentialsReply, instanceReply, outcomeOf, registeredReply, statusOf } from '../replies/replies.ts'
 
 /** What a request says that is answered with a token, and who sent it. */
-function sent<Input extends object>(input: Input, ctx: ParameterizedContext<AppState>) {
+function withClient<Input extends object>(input: Input, ctx: ParameterizedContext<AppState>) {
   const { address } = callerOf(ctx)
   return { ...input, address, client: describeClient(ctx.req, address), requestId: requestIdOf(ctx) }
 }
 
-/** Contract: 3; Spec: Registration 9. */
+/** Contract: 3, as a whole; Spec: Registration 9. */
 export function authRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true })
   const registrations = deps.metrics.counter('gatehouse_registrations_total', 'Registrations by outcome', ['outcome'])
@@ -32,7 +32,7 @@ export function authRoutes(deps: Deps): Router<AppState> {
   const replyTo = async (login: Promise<LoggedIn>) =>
     credentialsReply(deps, await counted(logins, login, ({ refreshed }) => (refreshed ? 'healed' : 'accepted')))
   answer(router, endpoints.register, async (input, ctx) => {
-    const { homeInstance, ...registration } = sent(input, ctx)
+    const { homeInstance, ...registration } = withClient(input, ctx)
     const registering =
       homeInstance === null
         ? registerLocal(deps, registration)
@@ -46,11 +46,11 @@ export function authRoutes(deps: Deps): Router<AppState> {
   answer(router, endpoints.proofChallenge, ({ registration }, ctx) =>
     offerChallenge(deps, { isLocal: registration === 'local', address: callerOf(ctx).address }),
   )
-  answer(router, endpoints.login, (input, ctx) => replyTo(logIn(deps, sent(input, ctx))))
+  answer(router, endpoints.login, (input, ctx) => replyTo(logIn(deps, withClient(input, ctx))))
   answer(router, endpoints.passkeyOptions, () => offerPasskeyLogin(deps))
-  answer(router, endpoints.logInByPasskey, (input, ctx) => replyTo(logInByPasskey(deps, sent(input, ctx))))
+  answer(router, endpoints.logInByPasskey, (input, ctx) => replyTo(logInByPasskey(deps, withClient(input, ctx))))
   answer(router, endpoints.recover, async (input, ctx) => {
-    return credentialsReply(deps, await recover(deps, sent(input, ctx)))
+    return credentialsReply(deps, await recover(deps, withClient(input, ctx)))
   })
   answer(router, endpoints.requestRecovery, async (input, ctx) => {
     await requestRecovery(deps, input)

@@ -6,7 +6,7 @@ import { answer, callerOf, jsonBody, operatorsOnly, parseInput, requestIdOf } fr
 import type { AppState } from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
 import { createUser } from '../operations/administration/create-user.ts'
-import { listAccountChanges, readToldAccounts } from '../operations/told-accounts.ts'
+import { listAccountChanges, readAccountsForUpstream } from '../operations/accounts-for-upstreams.ts'
 import { findUser } from '../queries/load-user.ts'
 
 /** For the command line. docs/decisions/caller-identity.md. */
@@ -16,8 +16,8 @@ export function operatorRoutes(deps: Deps): Router<AppState> {
   const pathOf = ({ path }: { path: string }) => path.slice('/internal/operator'.length)
   router.get(pathOf(operatorEndpoints.findUser), async (ctx) => {
     const { user } = parseInput(operatorEndpoints.findUser.query, ctx.query)
-    const found = await findUser(deps.orm.em.fork(), user)
-    ctx.body = { user: { ...sanitizeUser(found, true), ...adminView(found) } }
+    const foundUser = await findUser(deps.orm.em.fork(), user)
+    ctx.body = { user: { ...sanitizeUser(foundUser, true), ...adminView(foundUser) } }
   })
   router.post(pathOf(operatorEndpoints.createUser), jsonBody, async (ctx) => {
     const account = parseInput(operatorEndpoints.createUser.body, ctx.state.body)
@@ -39,10 +39,10 @@ export function accountStateRoutes({ orm, accountStateCache }: Deps): Router<App
   return router
 }
 
-/** Contract: 3, upstreams. */
+/** What upstreams ask. Contract: 3, upstreams. */
 export function upstreamRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true })
-  answer(router, endpoints.readAccounts, async ({ ids }) => ({ accounts: await readToldAccounts(deps, ids) }))
+  answer(router, endpoints.readAccounts, async ({ ids }) => ({ accounts: await readAccountsForUpstream(deps, ids) }))
   answer(router, endpoints.listAccountChanges, (query) => listAccountChanges(deps, query))
   return router
 }

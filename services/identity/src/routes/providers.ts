@@ -44,8 +44,8 @@ export function providerRoutes(deps: Deps): Router<AppState> {
     return { url }
   })
   answer(router, endpoints.providerCallback, async ({ provider }, ctx) => {
-    const sent = { provider, search: ctx.search, cookie: cookieOf(ctx), requestId: requestIdOf(ctx) }
-    const outcome = await takeCallback(deps, sent)
+    const callback = { provider, search: ctx.search, cookie: cookieOf(ctx), requestId: requestIdOf(ctx) }
+    const outcome = await takeCallback(deps, callback)
     const isKnown = deps.providers.list().some(({ id }) => id === provider)
     if (isKnown) signIns.inc({ provider, outcome: 'error' in outcome ? outcome.error : 'accepted' })
     ctx.set('Location', `/sign-in#${fragmentOf(outcome)}`)
@@ -53,9 +53,9 @@ export function providerRoutes(deps: Deps): Router<AppState> {
   })
   answer(router, endpoints.finishProvider, async (input, ctx) => {
     const { address, account } = callerOf(ctx)
-    const given = { ...input, address, requestId: requestIdOf(ctx) }
-    if (account) return await linkIdentity(deps, { ...given, caller: account })
-    const finishing = finishSignIn(deps, { ...given, client: describeClient(ctx.req, address) })
+    const finish = { ...input, address, requestId: requestIdOf(ctx) }
+    if (account) return await linkIdentity(deps, { ...finish, caller: account })
+    const finishing = finishSignIn(deps, { ...finish, client: describeClient(ctx.req, address) })
     const finished = await counted(logins, finishing, outcomeOf('accepted'))
     ctx.status = statusOf(finished)
     return registeredReply(deps, finished)

@@ -27,63 +27,69 @@ import { selfReply, tokenReply } from '../replies/replies.ts'
 
 type Context = { state: AppState }
 
-const own = (ctx: Context) => requireUser(ctx).userId
+const callerIdOf = (ctx: Context) => requireUser(ctx).userId
 
 /** An act on the own account. */
-const by = <Input extends object>(input: Input, ctx: Context) => ({
+const withCaller = <Input extends object>(input: Input, ctx: Context) => ({
   ...input,
   caller: requireUser(ctx),
   address: callerOf(ctx).address,
   requestId: requestIdOf(ctx),
 })
 
-/** Contract: 3, users; 3, Second factor, Passkeys; 7; protocol.md 4, 5. */
+/** What users do with their own account. Contract: 3, as a whole; 7, reattach; protocol.md 4, 5. */
 export function userRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true })
-  answer(router, endpoints.getSelf, async (_, ctx) => selfReply(deps, await loadUser(deps.orm.em, own(ctx))))
+  answer(router, endpoints.getSelf, async (_, ctx) => selfReply(deps, await loadUser(deps.orm.em, callerIdOf(ctx))))
   answer(router, endpoints.patchSelf, async (changes, ctx) => {
     if (Object.keys(ctx.state.body as object).length === 0) throw refuse.no_fields_to_update()
-    return selfReply(deps, await patchProfile(deps, by({ changes }, ctx)))
+    return selfReply(deps, await patchProfile(deps, withCaller({ changes }, ctx)))
   })
-  answer(router, endpoints.setEmail, (input, ctx) => setEmail(deps, by(input, ctx)))
-  answer(router, endpoints.removeEmail, (input, ctx) => removeEmail(deps, by(input, ctx)))
-  answer(router, endpoints.deleteSelf, (input, ctx) => deleteAccount(deps, by(input, ctx)))
+  answer(router, endpoints.setEmail, (input, ctx) => setEmail(deps, withCaller(input, ctx)))
+  answer(router, endpoints.removeEmail, (input, ctx) => removeEmail(deps, withCaller(input, ctx)))
+  answer(router, endpoints.deleteSelf, (input, ctx) => deleteAccount(deps, withCaller(input, ctx)))
   answer(router, endpoints.changePassword, async (input, ctx) => {
-    return tokenReply(deps, await changePassword(deps, by(input, ctx)))
+    return tokenReply(deps, await changePassword(deps, withCaller(input, ctx)))
   })
-  answer(router, endpoints.endSessions, async (input, ctx) => tokenReply(deps, await endSessions(deps, by(input, ctx))))
+  answer(router, endpoints.endSessions, async (input, ctx) =>
+    tokenReply(deps, await endSessions(deps, withCaller(input, ctx))),
+  )
   answer(router, endpoints.renewToken, async (_, ctx) => {
     const client = describeClient(ctx.req, callerOf(ctx).address)
     return tokenReply(deps, await renewToken(deps, { caller: requireUser(ctx), client }))
   })
-  answer(router, endpoints.listSignIns, (_, ctx) => listSignIns(deps, own(ctx)))
-  answer(router, endpoints.readSecondFactor, (_, ctx) => readSecondFactor(deps, own(ctx)))
-  answer(router, endpoints.beginSecondFactor, (input, ctx) => beginSecondFactor(deps, by(input, ctx)))
-  answer(router, endpoints.confirmSecondFactor, (input, ctx) => confirmSecondFactor(deps, by(input, ctx)))
-  answer(router, endpoints.renewRecoveryCodes, (input, ctx) => renewRecoveryCodes(deps, by(input, ctx)))
-  answer(router, endpoints.endSecondFactor, (input, ctx) => endSecondFactor(deps, by(input, ctx)))
-  answer(router, endpoints.listPasskeys, (_, ctx) => listPasskeys(deps, own(ctx)))
-  answer(router, endpoints.beginPasskey, (input, ctx) => beginPasskey(deps, by(input, ctx)))
-  answer(router, endpoints.addPasskey, (input, ctx) => addPasskey(deps, by(input, ctx)))
-  answer(router, endpoints.removePasskey, (input, ctx) => removePasskey(deps, by(input, ctx)))
+  answer(router, endpoints.listSignIns, (_, ctx) => listSignIns(deps, callerIdOf(ctx)))
+  answer(router, endpoints.readSecondFactor, (_, ctx) => readSecondFactor(deps, callerIdOf(ctx)))
+  answer(router, endpoints.beginSecondFactor, (input, ctx) => beginSecondFactor(deps, withCaller(input, ctx)))
+  answer(router, endpoints.confirmSecondFactor, (input, ctx) => confirmSecondFactor(deps, withCaller(input, ctx)))
+  answer(router, endpoints.renewRecoveryCodes, (input, ctx) => renewRecoveryCodes(deps, withCaller(input, ctx)))
+  answer(router, endpoints.endSecondFactor, (input, ctx) => endSecondFactor(deps, withCaller(input, ctx)))
+  answer(router, endpoints.listPasskeys, (_, ctx) => listPasskeys(deps, callerIdOf(ctx)))
+  answer(router, endpoints.beginPasskey, (input, ctx) => beginPasskey(deps, withCaller(input, ctx)))
+  answer(router, endpoints.addPasskey, (input, ctx) => addPasskey(deps, withCaller(input, ctx)))
+  answer(router, endpoints.removePasskey, (input, ctx) => removePasskey(deps, withCaller(input, ctx)))
   answer(router, endpoints.exportData, async (input, ctx) => {
-    const { archive, username } = await exportData(deps, by(input, ctx))
+    const { archive, username } = await exportData(deps, withCaller(input, ctx))
     ctx.attachment(`${username}.zip`)
     ctx.type = 'application/zip'
     return archive
   })
-  answer(router, endpoints.verifyPassword, (input, ctx) => verifyPassword(deps, by(input, ctx)))
+  answer(router, endpoints.verifyPassword, (input, ctx) => verifyPassword(deps, withCaller(input, ctx)))
   answer(router, endpoints.getUser, async ({ id }, ctx) =>
-    sanitizeUser(await loadUser(deps.orm.em, id), id === own(ctx)),
+    sanitizeUser(await loadUser(deps.orm.em, id), id === callerIdOf(ctx)),
   )
-  answer(router, endpoints.getRegistry, (_, ctx) => readRegistry(deps, own(ctx)))
-  answer(router, endpoints.putRegistry, (list, ctx) => putRegistry(deps, by(list, ctx)))
-  answer(router, endpoints.deleteFederationIdentity, (input, ctx) => deleteRemoteIdentities(deps, by(input, ctx)))
-  answer(router, endpoints.listDeletionOrders, (_, ctx) => listOrders(deps.orm.em.fork(), own(ctx)))
-  answer(router, endpoints.federationCredential, (input, ctx) => issueFederationCredential(deps, by(input, ctx)))
-  answer(router, endpoints.attachProof, (input, ctx) => issueAttachProof(deps, by(input, ctx)))
+  answer(router, endpoints.getRegistry, (_, ctx) => readRegistry(deps, callerIdOf(ctx)))
+  answer(router, endpoints.putRegistry, (list, ctx) => putRegistry(deps, withCaller(list, ctx)))
+  answer(router, endpoints.deleteFederationIdentity, (input, ctx) =>
+    deleteRemoteIdentities(deps, withCaller(input, ctx)),
+  )
+  answer(router, endpoints.listDeletionOrders, (_, ctx) => listOrders(deps.orm.em.fork(), callerIdOf(ctx)))
+  answer(router, endpoints.federationCredential, (input, ctx) =>
+    issueFederationCredential(deps, withCaller(input, ctx)),
+  )
+  answer(router, endpoints.attachProof, (input, ctx) => issueAttachProof(deps, withCaller(input, ctx)))
   answer(router, endpoints.reattach, async (input, ctx) => {
-    return { success: true, user: sanitizeUser(await reattach(deps, by(input, ctx)), true) }
+    return { success: true, user: sanitizeUser(await reattach(deps, withCaller(input, ctx)), true) }
   })
   return router
 }

@@ -8,7 +8,7 @@ import { deleteFederatedIdentity } from '../operations/federation/delete-federat
 import { detachHome } from '../operations/federation/detach-home.ts'
 import { resolveReplicatedUser } from '../operations/federation/resolve-replicated-user.ts'
 
-/** Of federation-fanout, and of session gateways for tokens. Contract: 7. */
+/** Of federation-fanout, and of session gateways for tokens. Contract: 7, lookups. */
 export async function respondToCalls(deps: Deps): Promise<AsyncDisposable> {
   const { bus, clock, tokenKey } = deps
   await using opening = new AsyncDisposableStack()

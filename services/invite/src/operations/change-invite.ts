@@ -51,7 +51,7 @@ async function changeLocked(deps: ChangeDeps, em: EntityManager, { id, where, ch
   return invite
 }
 
-/** Contract: 5; Design: invariant 2. */
+/** The entry and the event are in the transaction of the change. Contract: 5, audit; Design: invariant 2. */
 export async function recordInviteChange(
   em: EntityManager,
   { clock, random }: Pick<ChangeDeps, 'clock' | 'random'>,
@@ -66,7 +66,7 @@ export async function recordInviteChange(
 
 type Limits = { maxUses?: number | null | undefined; expiresAt?: number | null | undefined }
 
-/** Null lifts a limit. `expiresAt` in milliseconds. Contract: 4. */
+/** Null lifts a limit. `expiresAt` in milliseconds. Contract: 4, PATCH. */
 function changeLimits(invite: Invite, { maxUses, expiresAt }: Limits): void {
   if (maxUses !== undefined) invite.maxUses = maxUses
   if (expiresAt !== undefined) invite.expiresAt = expiresAt === null ? null : new Date(expiresAt)
@@ -112,7 +112,7 @@ function revocation({ clock }: Pick<ChangeDeps, 'clock'>) {
   }
 }
 
-/** The redemptions go too, the accounts stay. Throws invite_unknown. Spec: Invite redemption, inviteId; Contract: 4. */
+/** The redemptions go too, the accounts stay. Throws invite_unknown. Spec: Invite redemption, inviteId; Contract: 4, redemptions. */
 export async function deleteInvite(deps: ChangeDeps, target: Target): Promise<void> {
   await changeInvite(deps, target, (invite, em) => {
     em.remove(invite)

@@ -11,7 +11,7 @@ import { actAsAdmin, recordInviteChange, withFreshToken } from './change-invite.
 type Requested = { requestId?: string | undefined }
 type Input = z.infer<typeof createInviteBody> & Requested & { actor: ActingAdmin }
 
-/** Throws expiry_past, no_free_token. Contract: 4. */
+/** Throws expiry_past, no_free_token. Contract: 4, input. */
 export async function createInvite(deps: ChangeDeps, input: Input): Promise<Invite> {
   requireFuture(deps, input)
   const created = await withFreshToken(deps, (token) =>

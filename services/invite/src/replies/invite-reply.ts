@@ -12,7 +12,7 @@ type ReplyDeps = Pick<Deps, 'orm' | 'clock' | 'config'>
 
 type Listed = z.infer<typeof listInvitesQuery>
 
-/** Newest first. Contract: 4. */
+/** Newest first. Contract: 4, lists. */
 export async function listInvites(deps: ReplyDeps, { status, ...page }: Listed, of: FilterQuery<Invite> = {}) {
   const active = activeInvites(deps.clock.now())
   const where = { $and: [of, status === 'active' ? active : { $not: active }] }
@@ -20,14 +20,14 @@ export async function listInvites(deps: ReplyDeps, { status, ...page }: Listed, 
   return { invites: await inviteReplies(deps, rows), nextCursor }
 }
 
-/** Contract: 4, Invites of members. */
+/** A member sees only the invites that they created. Contract: 4, Invites of members. */
 export async function listOwnInvites(deps: ReplyDeps, userId: string, query: Listed) {
   const { allowed, made } = await readQuota(deps, deps.orm.em.fork(), userId)
   const left = Math.max(0, allowed - made)
   return { ...(await listInvites(deps, query, { createdBy: userId, byMember: true })), left }
 }
 
-/** Newest first. Throws invite_unknown. Spec: Invite redemption; Contract: 4. */
+/** Newest first. Throws invite_unknown. Spec: Invite redemption; Contract: 4, redemptions. */
 export async function listRedemptions(deps: ReplyDeps, inviteId: string, page: PageRequest) {
   const em = deps.orm.em.fork()
   if ((await em.count(Invite, { id: inviteId })) === 0) throw refuse.invite_unknown()
@@ -41,7 +41,7 @@ export async function inviteReply(deps: ReplyDeps, invite: Invite): Promise<Invi
   return reply
 }
 
-/** Contract: 4. */
+/** Reads the names of all creators at once. Contract: 4, invites. */
 async function inviteReplies(deps: ReplyDeps, invites: readonly Invite[]): Promise<InviteReply[]> {
   const creatorIds = invites.map((invite) => invite.createdBy)
   const creators = await findCurrentNames(deps, creatorIds)
@@ -63,7 +63,7 @@ async function inviteReplies(deps: ReplyDeps, invites: readonly Invite[]): Promi
   }))
 }
 
-/** An account without a row counts as deleted. Contract: 4. */
+/** An account without a row counts as deleted. Contract: 4, redemptions. */
 async function redemptionReplies(deps: ReplyDeps, rows: readonly InviteRedemption[]): Promise<RedemptionReply[]> {
   const userIds = rows.map(({ userId }) => userId)
   const names = await findCurrentNames(deps, userIds)
@@ -73,7 +73,7 @@ async function redemptionReplies(deps: ReplyDeps, rows: readonly InviteRedemptio
   })
 }
 
-/** By id. Contract: 4. */
+/** By id. Contract: 4, redemptions. */
 async function findCurrentNames({ orm }: ReplyDeps, userIds: readonly (string | null | undefined)[]) {
   const ids = [...new Set(userIds.filter((id) => id != null))]
   const users = ids.length > 0 ? await orm.em.fork().find(User, { id: { $in: ids } }, { fields: nameFields }) : []

@@ -52,24 +52,24 @@ type Creation = z.infer<typeof createApplicationBody> & { admin: ActingAdmin }
  * Its secret is shown this once. Throws redirect_uri_invalid, receiver_uri_private,
  * application_pairwise, application_limit. Contract: 3, Applications.
  */
-export async function createApplication(deps: ChangeDeps, { admin, subjectType = 'public', ...given }: Creation) {
-  requireRedirectUris(given)
-  requireReceivers(deps, given)
-  if (subjectType === 'pairwise') requirePairwise(given)
+export async function createApplication(deps: ChangeDeps, { admin, subjectType = 'public', ...fields }: Creation) {
+  requireRedirectUris(fields)
+  requireReceivers(deps, fields)
+  if (subjectType === 'pairwise') requirePairwise(fields)
   return await actAsAdmin(deps, admin, async (em) => {
     // Two at once would count the same.
     await lockName(em, 'applications')
     if ((await em.count(Application)) >= limits.applicationsMax) throw refuse.application_limit()
-    const { postLogoutRedirectUris = [], skipConsent = false, accessTokens = 'opaque', deviceGrant = false } = given
+    const { postLogoutRedirectUris = [], skipConsent = false, accessTokens = 'opaque', deviceGrant = false } = fields
     const id = await nextId(em)
-    const sector = subjectType === 'pairwise' ? sectorOf({ ...given, id }) : null
-    const made = { id, sector, createdAt: new Date(deps.clock.now()), createdBy: admin.userId }
+    const sector = subjectType === 'pairwise' ? sectorOf({ ...fields, id }) : null
+    const creation = { id, sector, createdAt: new Date(deps.clock.now()), createdBy: admin.userId }
     const chosen = { postLogoutRedirectUris, skipConsent, accessTokens, deviceGrant }
-    const application = em.create(Application, { ...given, ...chosen, ...made })
+    const application = em.create(Application, { ...fields, ...chosen, ...creation })
     em.persist(application)
     const isConfidential = application.type === 'confidential'
     const clientSecret = isConfidential ? renewSecret(application, { ...deps, now: deps.clock.now() }) : undefined
-    const { type, redirectUris } = given
+    const { type, redirectUris } = fields
     const detail = { type, redirectUris, ...(sector !== null && { subjectType }) }
     record(em, deps, { action: 'application.created', detail, application, admin })
     return { application, clientSecret }
@@ -82,15 +82,15 @@ type Change = z.infer<typeof patchApplicationBody>
  * Its users keep their `sub` at another host. Throws application_unknown, redirect_uri_invalid, receiver_uri_private,
  * application_pairwise. Contract: 3, Applications.
  */
-export async function patchApplication(deps: ChangeDeps, target: Target, { suspended, ...given }: Change) {
+export async function patchApplication(deps: ChangeDeps, target: Target, { suspended, ...fields }: Change) {
   const { admin } = target
   return await change(deps, target, async (application, em) => {
-    requireReceivers(deps, given)
+    requireReceivers(deps, fields)
     const before = { ...application }
-    Object.assign(application, given)
+    Object.assign(application, fields)
     requireRedirectUris(application)
     if (application.sector != null) requirePairwise(application)
-    const changed = (Object.keys(given) as (keyof typeof given)[]).filter((name) => {
+    const changed = (Object.keys(fields) as (keyof typeof fields)[]).filter((name) => {
       return JSON.stringify(before[name] ?? null) !== JSON.stringify(application[name] ?? null)
     })
     const detail = Object.fromEntries(changed.map((name) => [name, application[name]]))
@@ -136,7 +136,7 @@ export async function renewApplicationSecret(deps: ChangeDeps, target: Target): 
 
 /** Throws application_unknown, receiver_missing. Contract: 3, Applications. */
 export async function testReceiver(deps: ChangeDeps, target: Target): Promise<void> {
-  const application = await change(deps, target, async (found) => found)
+  const application = await change(deps, target, async (current) => current)
   if (application.signalsUri == null) throw refuse.receiver_missing()
   await verify(deps, { application, eventId: deps.random.uuid() })
 }

@@ -8,9 +8,9 @@ import { listReceivers, stateOf } from '../notices/receiver-states.ts'
 /** Newest first: there are few. Contract: 3, Applications. */
 export async function listApplications({ orm, clock }: Pick<Deps, 'orm' | 'clock'>) {
   const em = orm.em.fork()
-  const found = await em.find(Application, {}, { orderBy: { id: 'desc' } })
+  const applications = await em.find(Application, {}, { orderBy: { id: 'desc' } })
   const receivers = await listReceivers(em)
-  return { applications: found.map((application) => replyOf(application, receivers, clock.now())) }
+  return { applications: applications.map((application) => replyOf(application, receivers, clock.now())) }
 }
 
 export async function applicationReply({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, application: Application) {

@@ -12,9 +12,9 @@ type Uris = Pick<Application, 'type' | 'redirectUris'> & { postLogoutRedirectUri
  * Only what a person installs may have a scheme of its own: RFC 8252, 7.1. The library takes no https on the own computer for it.
  * Throws redirect_uri_invalid.
  */
-export function requireRedirectUris({ postLogoutRedirectUris = [], ...given }: Uris): void {
-  const isWrong = isNative(given) ? (uri: string) => !isNativeUri(uri) && !isClaimedUri(uri) : isPrivateUseUri
-  for (const [name, uris] of Object.entries({ redirectUris: given.redirectUris, postLogoutRedirectUris })) {
+export function requireRedirectUris({ postLogoutRedirectUris = [], ...application }: Uris): void {
+  const isWrong = isNative(application) ? (uri: string) => !isNativeUri(uri) && !isClaimedUri(uri) : isPrivateUseUri
+  for (const [name, uris] of Object.entries({ redirectUris: application.redirectUris, postLogoutRedirectUris })) {
     const at = uris.findIndex(isWrong)
     const details = { field: `${name}.${at}`, reason: 'invalid' } as const
     if (at >= 0) throw refuse.redirect_uri_invalid({ fields: { details } })
@@ -22,9 +22,9 @@ export function requireRedirectUris({ postLogoutRedirectUris = [], ...given }: U
 }
 
 /** Throws receiver_uri_private: nothing would ever be told there. Names are looked up when something is told. */
-export function requireReceivers({ config }: Pick<Deps, 'config'>, given: Receivers): void {
+export function requireReceivers({ config }: Pick<Deps, 'config'>, receivers: Receivers): void {
   for (const field of ['backchannelLogoutUri', 'signalsUri'] as const) {
-    const uri = given[field]
+    const uri = receivers[field]
     if (uri == null || mayReach(config.reach, uri)) continue
     throw refuse.receiver_uri_private({ fields: { details: { field, reason: 'invalid' } } })
   }

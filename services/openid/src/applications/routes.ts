@@ -6,17 +6,17 @@ import * as change from './change-application.ts'
 import { endConnected } from './end-connected.ts'
 import { applicationReply, listApplications, listConnected } from './replies.ts'
 
-/** Contract: 3, Applications. */
+/** What admins do with applications. Contract: 3, Applications. */
 export function applicationRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true })
   answer(router, endpoints.listApplications, () => listApplications(deps))
-  answer(router, endpoints.createApplication, async (given, ctx) => {
-    const { application, clientSecret } = await change.createApplication(deps, { ...given, admin: requireAdmin(ctx) })
+  answer(router, endpoints.createApplication, async (fields, ctx) => {
+    const { application, clientSecret } = await change.createApplication(deps, { ...fields, admin: requireAdmin(ctx) })
     const secret = clientSecret === undefined ? {} : { clientSecret }
     return { application: await applicationReply(deps, application), ...secret }
   })
-  answer(router, endpoints.patchApplication, async ({ id, ...given }, ctx) => {
-    const application = await change.patchApplication(deps, { id, admin: requireAdmin(ctx) }, given)
+  answer(router, endpoints.patchApplication, async ({ id, ...fields }, ctx) => {
+    const application = await change.patchApplication(deps, { id, admin: requireAdmin(ctx) }, fields)
     return { application: await applicationReply(deps, application) }
   })
   answer(router, endpoints.deleteApplication, ({ id }, ctx) => {

@@ -19,8 +19,8 @@ export async function findApplication(em: EntityManager, id: string): Promise<Ap
 
 /** The same in no transaction: every request of an application begins with it. bench/NOTES.md. */
 export async function readApplication(em: EntityManager, id: string): Promise<Application | undefined> {
-  const found = isId(id) ? await readById(em, id) : undefined
-  return found?.suspendedAt === null ? found : undefined
+  const application = isId(id) ? await readById(em, id) : undefined
+  return application?.suspendedAt === null ? application : undefined
 }
 
 export const isNative = ({ type, redirectUris }: Pick<Application, 'type' | 'redirectUris'>): boolean =>

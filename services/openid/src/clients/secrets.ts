@@ -20,12 +20,12 @@ export function renewSecret(application: WithSecret, { now, random }: { now: num
 }
 
 /** The current one, or the one before within its day. */
-export function isSecretOf(application: WithSecret, given: string, now: number): boolean {
+export function isSecretOf(application: WithSecret, secret: string, now: number): boolean {
   const { secretHash, previousSecretHash, previousSecretUntil } = application
-  const hash = Buffer.from(hashSecret(given))
+  const hash = Buffer.from(hashSecret(secret))
   const isPreviousGood = previousSecretUntil != null && previousSecretUntil.getTime() > now
-  const good = [secretHash, isPreviousGood ? previousSecretHash : null].filter((known) => known != null)
-  return good.some((known) => known.length === hash.length && timingSafeEqual(hash, Buffer.from(known)))
+  const good = [secretHash, isPreviousGood ? previousSecretHash : null].filter((validHash) => validHash != null)
+  return good.some((validHash) => validHash.length === hash.length && timingSafeEqual(hash, Buffer.from(validHash)))
 }
 
 type Credentials = { id: string; secret: string }

@@ -36,8 +36,8 @@ export function signalRoutes(deps: Deps): Router<AppState> {
   router.get(places.stream, enabled, async (ctx) => {
     const application = await authenticate(deps, ctx)
     if (!application) return
-    const asked = ctx.query['stream_id']
-    if (!application.signalsUri || (asked !== undefined && asked !== application.id)) {
+    const streamId = ctx.query['stream_id']
+    if (!application.signalsUri || (streamId !== undefined && streamId !== application.id)) {
       return fail(ctx, 404, 'not_found')
     }
     ctx.body = streamOf(issuer, application)

@@ -78,9 +78,9 @@ async function finish(deps: TellDeps, { receiver, leasedUntil, notice, outcome }
   }
   deps.outcomes.inc({ channel: receiver.channel, outcome: outcome.result })
   // What was sent stays until it expires: an event that comes again is not told again.
-  const told = outcome.result === 'failed' ? 'attempts = attempts + 1' : 'sent_at = ?'
+  const outcomeColumns = outcome.result === 'failed' ? 'attempts = attempts + 1' : 'sent_at = ?'
   const parameters = outcome.result === 'failed' ? [notice.id] : [new Date(now), notice.id]
-  await changeRows(em, `update application_notices set ${told} where id = ?`, parameters)
+  await changeRows(em, `update application_notices set ${outcomeColumns} where id = ?`, parameters)
   const repeatInMs = outcome.result === 'failed' ? backoffMs(notice.attempts, noticePolicy.backoff) : 0
   const state =
     outcome.result === 'delivered'

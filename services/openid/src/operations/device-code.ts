@@ -36,8 +36,8 @@ export async function readDeviceCode(
   const { remaining, retryAfter } = await takeShared(deps.orm.em.fork(), limit)
   if (remaining < 0) throw rateLimited(retryAfter)
   const em = deps.orm.em.fork()
-  const found = await findWaiting(deps, em, 'user_code_hash = ?', hashSecret(normalize(userCode)))
-  return { application: askingApplication(found.application, ''), scopes: found.scopes, uid: found.row.hash }
+  const device = await findWaiting(deps, em, 'user_code_hash = ?', hashSecret(normalize(userCode)))
+  return { application: askingApplication(device.application, ''), scopes: device.scopes, uid: device.row.hash }
 }
 
 type Decision = { uid: string; decision: 'allow' | 'deny'; caller: ActingCaller }

@@ -16,33 +16,33 @@ type Http = Pick<Context, 'req' | 'res'>
 type FindDeps = Pick<Deps, 'orm' | 'config' | 'providers'>
 type JudgeDeps = Pick<Deps, 'subjects'>
 type AllowDeps = JudgeDeps & Pick<Deps, 'clock' | 'random' | 'config'>
-type Asked = { uid: string; caller: ActingCaller }
+type InteractionInput = { uid: string; caller: ActingCaller }
 
 /** Throws interaction_unknown: it is over, or its cookie is in another browser. */
 async function findInteraction(deps: FindDeps, http: Http, uid: string) {
   const provider = await deps.providers.current()
   const { host, protocol } = new URL(deps.config.publicAddress.origin)
   withPublicAddress(http, host, protocol)
-  const found = await provider.interactionDetails(http.req, http.res).catch((error: unknown) => {
+  const interaction = await provider.interactionDetails(http.req, http.res).catch((error: unknown) => {
     if (error instanceof Error && error.name === 'SessionNotFound') throw refuse.interaction_unknown()
     throw error
   })
-  if (found.uid !== uid) throw refuse.interaction_unknown()
-  const application = await findApplication(deps.orm.em.fork(), String(found.params['client_id']))
+  if (interaction.uid !== uid) throw refuse.interaction_unknown()
+  const application = await findApplication(deps.orm.em.fork(), String(interaction.params['client_id']))
   if (!application) throw refuse.interaction_unknown()
-  return { provider, interaction: found, application }
+  return { provider, interaction, application }
 }
 
 const scopesOf = ({ params }: ProviderInteraction) => knownScopes(String(params['scope'] ?? ''))
 
 /** Others that are asked for are ignored. OpenID Connect Core, 3.1.2.1. */
-export function knownScopes(asked: string): string[] {
-  const words = new Set(asked.split(' '))
+export function knownScopes(scope: string): string[] {
+  const words = new Set(scope.split(' '))
   return applicationScopes.filter((scope) => words.has(scope))
 }
 
-/** Contract: 3, Applications. */
-export async function readInteraction(deps: FindDeps & JudgeDeps, http: Http, { uid, caller }: Asked) {
+/** What the page shows before a person decides. Contract: 3, Applications. */
+export async function readInteraction(deps: FindDeps & JudgeDeps, http: Http, { uid, caller }: InteractionInput) {
   const { interaction, application } = await findInteraction(deps, http, uid)
   const { params } = interaction
   const { isDue } = await judgeLogin(deps, deps.orm.em.fork(), { interaction, application, caller })
@@ -91,9 +91,9 @@ async function isConsentNeeded(
 export async function decideInteraction(
   deps: FindDeps & AllowDeps,
   http: Http,
-  asked: Asked & { decision: 'allow' | 'deny' },
+  input: InteractionInput & { decision: 'allow' | 'deny' },
 ) {
-  const { uid, caller, decision } = asked
+  const { uid, caller, decision } = input
   const { provider, interaction, application } = await findInteraction(deps, http, uid)
   const options = { mergeWithLastSubmission: false }
   if (decision === 'deny') {

@@ -37,8 +37,8 @@ export async function keepContext(ctx: ProviderContext, next: () => Promise<unkn
 const undecided = new Set(['DeviceCode', 'PushedAuthorizationRequest'])
 
 /** With a token its person and its application have been read: the request finds them next. */
-const remember = (key: string, found: object | undefined) => {
-  if (found) requests.getStore()?.found.set(key, found)
+const remember = (key: string, value: object | undefined) => {
+  if (value) requests.getStore()?.found.set(key, value)
 }
 export const recallAccount = (id: string) => requests.getStore()?.found.get(`account ${id}`) as Account | undefined
 
@@ -83,8 +83,8 @@ const createRead = (model: string) =>
     key: 'idHash',
     compile: (em) => {
       const { sql, read: readColumns } = columnsOf(em, Application, applicationColumns)
-      const readOne = (given: object): Row => {
-        const row = readColumns(given as Row)
+      const readOne = (columns: object): Row => {
+        const row = readColumns(columns as Row)
         return Object.assign(row, { application: (row.id as string | null) === null ? undefined : row })
       }
       return { text: findSql(model, sql), read: readOne }
@@ -97,10 +97,10 @@ const parse = (json: string) => JSON.parse(json) as Payload
 const grantless = new Set(['DeviceCode', 'Interaction', 'Session', 'PushedAuthorizationRequest', 'ReplayDetection'])
 
 /** The authority of the person decides, as it does for a session token. Design: invariant 1; Contract: 3, Applications. */
-function isLive(model: string, found: Row): boolean {
-  if (found.grantId === null && grantless.has(model)) return true
-  const { grant, tokenIssuedAt, accountId, isDeleted, passwordChangedAt } = found
-  if (!grant || tokenIssuedAt === null || !found.application) return false
+function isLive(model: string, row: Row): boolean {
+  if (row.grantId === null && grantless.has(model)) return true
+  const { grant, tokenIssuedAt, accountId, isDeleted, passwordChangedAt } = row
+  if (!grant || tokenIssuedAt === null || !row.application) return false
   const state = accountId === null ? undefined : { isDeleted, passwordChangedAt }
   return judgeToken({ iat: tokenIssuedAt }, state) === 'live'
 }
@@ -142,9 +142,9 @@ export function createAdapter(deps: AdapterDeps) {
 
   const reads = new Map<string, ReturnType<typeof createRead>>()
   const readOf = (model: string) => {
-    const known = reads.get(model) ?? createRead(model)
-    reads.set(model, known)
-    return known
+    const readModel = reads.get(model) ?? createRead(model)
+    reads.set(model, readModel)
+    return readModel
   }
 
   async function find(model: string, id: string): Promise<Payload | undefined> {
@@ -152,22 +152,22 @@ export function createAdapter(deps: AdapterDeps) {
     const hash = hashSecret(id)
     const grant = model === 'Grant' ? (requests.getStore()?.found.get(hash) as string | undefined) : undefined
     if (grant !== undefined) return Object.assign(parse(grant), { jti: id })
-    const found = await readOf(model)(reader, hash)
-    if (!found || !isLive(model, found)) return undefined
-    if (found.grantId && found.grant) requests.getStore()?.found.set(found.grantId, found.grant)
-    remember(`account ${found.accountId}`, found)
-    remember(`application ${found.application?.id}`, found.application)
-    const consumed = found.consumed !== null && { consumed: Math.floor(found.consumed) }
-    return Object.assign(parse(found.payload), { jti: id }, consumed)
+    const row = await readOf(model)(reader, hash)
+    if (!row || !isLive(model, row)) return undefined
+    if (row.grantId && row.grant) requests.getStore()?.found.set(row.grantId, row.grant)
+    remember(`account ${row.accountId}`, row)
+    remember(`application ${row.application?.id}`, row.application)
+    const consumed = row.consumed !== null && { consumed: Math.floor(row.consumed) }
+    return Object.assign(parse(row.payload), { jti: id }, consumed)
   }
 
-  async function upsert(model: string, id: string, given: Payload, expiresIn: number): Promise<void> {
-    const { jti: _id, userCode, consumed: _consumed, ...payload } = given
+  async function upsert(model: string, id: string, libraryPayload: Payload, expiresIn: number): Promise<void> {
+    const { jti: _id, userCode, consumed: _consumed, ...payload } = libraryPayload
     const now = clock.now()
-    const grantHash = typeof given['grantId'] === 'string' ? hashSecret(given['grantId']) : null
+    const grantHash = typeof libraryPayload['grantId'] === 'string' ? hashSecret(libraryPayload['grantId']) : null
     const userCodeHash = typeof userCode === 'string' ? hashSecret(userCode) : null
     const expiresAt = new Date(now + expiresIn * 1_000)
-    const ofPerson = [given['accountId'] ?? null, given['clientId'] ?? null]
+    const ofPerson = [libraryPayload['accountId'] ?? null, libraryPayload['clientId'] ?? null]
     const text = JSON.stringify(payload, (_key, value: unknown) => {
       if (typeof value === 'string' && !isStorableText(value)) throw deps.unstorable()
       return value
@@ -201,8 +201,8 @@ export function createAdapter(deps: AdapterDeps) {
   return (model: string) => ({
     find: async (id: string) => {
       if (model !== 'Client') return await find(model, id)
-      const known = requests.getStore()?.found.get(`application ${id}`) as Application | undefined
-      const application = known ?? (await readApplication(reader, id))
+      const remembered = requests.getStore()?.found.get(`application ${id}`) as Application | undefined
+      const application = remembered ?? (await readApplication(reader, id))
       return application && clientMetadata(application)
     },
     upsert: (id: string, payload: Payload, expiresIn: number) => upsert(model, id, payload, expiresIn),

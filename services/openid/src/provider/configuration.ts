@@ -170,14 +170,14 @@ const mayRevoke = (_ctx: unknown, client: ProviderClient, token: { clientId: str
   token.clientId === client.clientId
 
 /** By default the library compares the secret itself, and knows one. Ours are hashed, and two for a day. */
-export function compareSecret(this: ProviderClient, given: string, now: number): boolean {
+export function compareSecret(this: ProviderClient, secret: string, now: number): boolean {
   const until = this['previous_secret_until']
   const secrets = {
     secretHash: textOf(this['secret_hash']),
     previousSecretHash: textOf(this['previous_secret_hash']),
     previousSecretUntil: typeof until === 'number' ? new Date(until) : null,
   }
-  return isSecretOf(secrets, given, now)
+  return isSecretOf(secrets, secret, now)
 }
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : null)

@@ -13,7 +13,7 @@ type ProvidersDeps = Pick<Deps, 'orm' | 'clock' | 'config' | 'keyring' | 'subjec
 /** Loaded at the first request, and made again when the keys change. */
 export function createProviders(deps: ProvidersDeps): Deps['providers'] {
   let library: Promise<Library> | undefined
-  let made: { keys: KeySet; provider: Provider } | undefined
+  let latest: { keys: KeySet; provider: Provider } | undefined
   const help = 'Codes and refresh tokens of applications that were used a second time'
   const reuses = deps.metrics.counter('gatehouse_openid_reuses_total', help, ['kind'])
   const onReuse = (kind: string) => reuses.inc({ kind })
@@ -21,14 +21,14 @@ export function createProviders(deps: ProvidersDeps): Deps['providers'] {
     current: async () => {
       library ??= import('oidc-provider')
       const keys = await deps.keyring.current()
-      if (made?.keys === keys) return made.provider
-      if (!made || kidsOf(made.keys) !== kidsOf(keys)) {
+      if (latest?.keys === keys) return latest.provider
+      if (!latest || kidsOf(latest.keys) !== kidsOf(keys)) {
         const loaded = await library
         const configuration = createConfiguration({ ...deps, onReuse }, loaded, keys)
-        made = { keys, provider: createProvider(deps, loaded, configuration) }
+        latest = { keys, provider: createProvider(deps, loaded, configuration) }
       }
-      made.keys = keys
-      return made.provider
+      latest.keys = keys
+      return latest.provider
     },
   }
 }
@@ -40,8 +40,8 @@ function createProvider(deps: ProvidersDeps, { default: Provider }: Library, con
   // The mount says under which address it was called.
   provider.proxy = true
   Object.assign(provider.Client.prototype, {
-    compareClientSecret(this: ProviderClient, given: string) {
-      return compareSecret.call(this, given, deps.clock.now())
+    compareClientSecret(this: ProviderClient, secret: string) {
+      return compareSecret.call(this, secret, deps.clock.now())
     },
   })
   // Applications ask these for every request that they get themselves. They have no page, store nothing, and end nothing.
@@ -76,8 +76,8 @@ async function keepPagesSafe(ctx: ProviderContext, next: () => Promise<unknown>)
   ctx.set('Content-Security-Policy', "default-src 'none'; script-src; base-uri 'none'; frame-ancestors 'none'")
   await next()
   const set = [ctx.response.get('Set-Cookie') as string | string[]].flat().filter(Boolean)
-  const kept = set.filter((line) => !sessionCookie.test(line))
-  if (kept.length < set.length) ctx.set('Set-Cookie', kept)
+  const cookies = set.filter((line) => !sessionCookie.test(line))
+  if (cookies.length < set.length) ctx.set('Set-Cookie', cookies)
 }
 
 const isNotAllowed = /grant.type\S* is not allowed for this client$/
@@ -90,7 +90,7 @@ async function nameUnauthorized(ctx: ProviderContext, next: () => Promise<unknow
   ctx.body = { ...body, error: 'unauthorized_client' }
 }
 
-/** The library has 500 for whatever is thrown. A database that is away is 503 everywhere else. Contract: 1. */
+/** The library has 500 for whatever is thrown. A database that is away is 503 everywhere else. Contract: 1, statuses. */
 function answerFaults(provider: Provider, { log }: Pick<Deps, 'log'>) {
   const faults = new WeakMap<object, unknown>()
   provider.on('server_error', (ctx, err) => void faults.set(ctx.req, err))

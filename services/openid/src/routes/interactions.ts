@@ -5,7 +5,7 @@ import type { Deps } from '../deps.ts'
 import { decideDeviceCode, readDeviceCode } from '../operations/device-code.ts'
 import { decideInteraction, readInteraction } from '../operations/interaction.ts'
 
-/** Contract: 3, Applications. */
+/** What a person decides about an application's request, or a device's code. Contract: 3, Applications. */
 export function interactionRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true })
   answer(router, endpoints.readInteraction, async ({ uid }, ctx) => {

@@ -55,7 +55,7 @@ function createMount({ config, providers, requireEnabled }: Deps) {
 
 /** Read again after `refreshMs`, once for all who wait. Throws not_found. */
 export function createGate({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, refreshMs: number) {
-  let known: { isEnabled: Promise<boolean>; until: number } | undefined
+  let cached: { isEnabled: Promise<boolean>; until: number } | undefined
   const read = async (): Promise<boolean> => {
     const sql = 'select openid_enabled as "isEnabled" from instance_settings where id = 1'
     const [row] = await orm.em.fork().execute<{ isEnabled: boolean }[]>(sql)
@@ -63,10 +63,10 @@ export function createGate({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, refreshM
   }
   return async (): Promise<void> => {
     const now = clock.now()
-    if (!known || now >= known.until) known = { isEnabled: read(), until: now + refreshMs }
-    const asked = known
-    const isEnabled = await asked.isEnabled.catch((error: unknown) => {
-      if (known === asked) known = undefined
+    if (!cached || now >= cached.until) cached = { isEnabled: read(), until: now + refreshMs }
+    const current = cached
+    const isEnabled = await current.isEnabled.catch((error: unknown) => {
+      if (cached === current) cached = undefined
       throw error
     })
     if (!isEnabled) throw refuse.not_found()

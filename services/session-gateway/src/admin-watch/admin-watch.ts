@@ -9,7 +9,7 @@ import type { AuthenticatedSocket, CallerDeps } from '../sessions/session-regist
 
 export type AdminWatch = ReturnType<typeof createAdminWatch>
 
-/** Contract: 6, watch; Design: invariant 1. */
+/** Judges each watcher again before it gets a change. Contract: 6, watch; Design: invariant 1. */
 export function createAdminWatch(
   deps: CallerDeps & Pick<OperationContext, 'sessionMetrics' | 'timer' | 'timings' | 'log'>,
 ) {
@@ -42,14 +42,14 @@ export function createAdminWatch(
 
   /** After a change of the own password a client reconnects with its newer token. */
   async function findAdmins(): Promise<AuthenticatedSocket[]> {
-    const judged = [...watchers].map(async (socket) => {
+    const judgements = [...watchers].map(async (socket) => {
       const state = await findCurrentState(deps, socket)
       if (state && !refuseAdmin(state)) return [socket]
       if (!state) end(socket, watchRefusals.revoked)
       drop(socket)
       return []
     })
-    return (await Promise.all(judged)).flat()
+    return (await Promise.all(judgements)).flat()
   }
 
   async function answer(socket: AuthenticatedSocket): Promise<void> {

@@ -40,10 +40,10 @@ export function sendOrKeep(deps: SendDeps, socket: SessionSocket, frames: Buffer
 
 /** Sends what was kept. */
 export function releaseBacklog(deps: SendDeps, socket: SessionSocket): void {
-  const kept = socket.backlog ?? []
+  const backlog = socket.backlog ?? []
   socket.backlog = undefined
   socket.backlogBytes = 0
-  for (const frames of kept) sendFrames(deps, socket, frames)
+  for (const frames of backlog) sendFrames(deps, socket, frames)
 }
 
 function canSend(deps: SendDeps, socket: SessionSocket): boolean {

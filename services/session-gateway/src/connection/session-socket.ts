@@ -4,6 +4,28 @@ import type { ClientKind, Closure, SocketErrorCode, SocketErrorMessage } from '@
 import { unknownClient, type ClientDescription } from '@gatehouse/service-kit'
 import { WebSocket } from 'ws'
 
+/**
+ * One WebSocket with the fields that the layers above keep on it, and the frames that they send.
+ *
+ * | phase             | set by                         | what a client may send                                  |
+ * | ----------------- | ------------------------------ | ------------------------------------------------------- |
+ * | `unauthenticated` | the upgrade                    | one `auth`, within a time limit                         |
+ * | `authenticating`  | handshake.ts, `authenticate`   | nothing: reading is paused, and a message closes        |
+ * | `ready`           | handshake.ts, `admit`          | messages, within the rates                              |
+ * | `closing`         | close-sockets.ts, at any time  | nothing: frames are counted and ignored                 |
+ *
+ * Who writes the fields. The upgrade: `connection`, `client`, `quotaKey`, `connectedAt`. session-registry.ts: `session`,
+ * `siblings`. The handshake and presence-watch.ts: `watched`. socket-timeouts.ts: `frames`, `framesCountedAtSecond`, `awaitsPong`.
+ * send-text.ts: `unsentReadyBytes`, `backlog`, `backlogBytes`. `releaseSocket` clears what a closed socket must not keep.
+ *
+ * What must never happen:
+ * - A socket has listeners or closures of its own. Idle sockets are most of the memory of a node.
+ * - A close frame is sent before `ready` without the error that says why. Each way to close calls `tellFailure` first.
+ * - A socket leaves the registry and keeps its `session`, or its place in the quota of its network.
+ *
+ * docs/decisions/sockets.md.
+ */
+
 /** `data` of a message, a ping and a pong. */
 type Receive = (socket: SessionSocket, data: Buffer, isBinary: boolean) => void
 
@@ -15,23 +37,23 @@ export class SessionSocket extends WebSocket {
   events: SocketEvents | undefined = undefined
   /** `authenticating`: the account is not yet read. `closing`: frames are ignored. */
   phase: 'unauthenticated' | 'authenticating' | 'ready' | 'closing' = 'unauthenticated'
-  /** Of the layer of sessions, from a verified token on. */
+  /** Belongs to session-registry.ts. Undefined before the token is verified. */
   session: unknown = undefined
   /** All sockets of the account, this one included. */
   siblings: ReadonlySet<SessionSocket> | undefined = undefined
   connectedAt = 0
-  /** `client` is what its `auth` said. */
+  /** `client` comes from its `auth` message. */
   client: ClientDescription & { client?: ClientKind } = unknownClient
-  /** The only users of its spaces of whom it hears. Undefined: it hears of all. */
+  /** Of its spaces, it gets only the changes of these users. Undefined: of all users. */
   watched: ReadonlySet<string> | undefined = undefined
   /** Empty once the socket is `ready` or closed. */
   quotaKey = ''
   awaitsPong = false
-  /** When `frames` was last reduced. */
-  second = 0
+  /** The second in which `frames` was last reduced. */
+  framesCountedAtSecond = 0
   frames = 0
   connection: Duplex | undefined = undefined
-  /** The client does not cause its size. */
+  /** Bytes of `ready` that are not sent yet. They do not count against a slow reader. */
   unsentReadyBytes = 0
   backlog: Buffer[] | undefined = undefined
   backlogBytes = 0
@@ -54,7 +76,7 @@ export class SessionSocket extends WebSocket {
   }
 }
 
-/** Call it before each close: until `ready` the error goes first. Spec: WebSocket handshake 5; Contract: 6, failure before `ready`. */
+/** Call it before each close: until `ready` the error goes first. Spec: WebSocket handshake 5; Contract: 6, failure before ready. */
 export function tellFailure(socket: SessionSocket, { message, error: code }: Closure): void {
   const isBeforeReady = socket.phase === 'unauthenticated' || socket.phase === 'authenticating'
   if (!isBeforeReady || socket.readyState !== socket.OPEN) return
@@ -91,9 +113,14 @@ export function encodeFrame(message: object): Buffer {
   return Buffer.concat([textFrameHeader(payload.length), payload])
 }
 
-/** `given` may replace the text. Contract: 6. */
-export function encodeError(code: SocketErrorCode, given: Partial<SocketErrorMessage> = {}): Buffer {
-  return encodeMessage({ type: 'error', message: socketErrors[code], code, ...given } satisfies SocketErrorMessage)
+/** `replacement` may have another text. Contract: 6, messages. */
+export function encodeError(code: SocketErrorCode, replacement: Partial<SocketErrorMessage> = {}): Buffer {
+  return encodeMessage({
+    type: 'error',
+    message: socketErrors[code],
+    code,
+    ...replacement,
+  } satisfies SocketErrorMessage)
 }
 
 export const watchRefusals = {
@@ -101,7 +128,7 @@ export const watchRefusals = {
   unavailable: encodeError('service_unavailable', { requestType: 'watch' }),
 }
 
-/** By which a client knows what its message brought. Contract: 6, `ref`. */
+/** By which a client knows what its message brought. Contract: 6, ref. */
 export function refOf(message: unknown): { ref?: string } {
   const { ref } = Object(message) as { ref?: unknown }
   return typeof ref === 'string' && ref !== '' && ref.length <= limits.socketRefMax ? { ref } : {}

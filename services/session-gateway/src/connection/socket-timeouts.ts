@@ -14,7 +14,7 @@ export type SocketTimeouts = Record<
 
 type TimeoutDeps = Pick<OperationContext, 'timer' | 'timings' | 'clock'> & Omit<RefusalDeps, 'timeouts'>
 
-/** Spec: WebSocket handshake 1; Contract: 6. */
+/** One timer for each limit, not one for each socket. Spec: WebSocket handshake 1; Contract: 6, before authentication, heartbeat. */
 export function createSocketTimeouts({ timer, timings, ...rest }: TimeoutDeps): SocketTimeouts {
   const refuse = (refusal: HandshakeRefusal) => (socket: SessionSocket) => refuseHandshake(deps, socket, refusal)
   const timeouts: SocketTimeouts = {
@@ -46,7 +46,7 @@ function endUnrenewed(deps: RefusalDeps, socket: SessionSocket): void {
   deps.sessionMetrics.forcedDisconnects.inc({ reason: 'password_changed' })
 }
 
-/** Contract: 6, heartbeat. */
+/** A socket that has not answered the last ping is dead. Contract: 6, heartbeat. */
 function pingOrTerminate({ pings }: SocketTimeouts, socket: SessionSocket): void {
   if (socket.awaitsPong) return socket.terminate()
   socket.awaitsPong = true
@@ -56,7 +56,7 @@ function pingOrTerminate({ pings }: SocketTimeouts, socket: SessionSocket): void
 
 type PauseDeps = Pick<OperationContext, 'clock'> & { timeouts: Pick<SocketTimeouts, 'paused'> }
 
-/** False above the limit: the socket is then paused. Frames of one read still arrive. Contract: 6. */
+/** False above the limit: the socket is then paused. Frames of one read still arrive. Contract: 6, messages. */
 export function countFrame(deps: PauseDeps & RefusalDeps, socket: SessionSocket, bytes: number): boolean {
   if (socket.phase === 'ready') {
     workOff(deps.clock, socket)
@@ -89,7 +89,7 @@ function pause({ timeouts }: PauseDeps, socket: SessionSocket): void {
 
 function workOff(clock: OperationContext['clock'], socket: SessionSocket): void {
   const second = Math.floor(clock.now() / 1000)
-  const passed = Math.max(0, second - socket.second)
-  socket.second = second
+  const passed = Math.max(0, second - socket.framesCountedAtSecond)
+  socket.framesCountedAtSecond = second
   socket.frames = Math.max(0, socket.frames - passed * policy.framesPerSecond)
 }

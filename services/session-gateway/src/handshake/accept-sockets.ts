@@ -107,7 +107,7 @@ const createEvents = (deps: AcceptDeps): SocketEvents => ({
     socket.awaitsPong = false
     if (countFrame(deps, socket, data.length) && socket.readyState === socket.OPEN) socket.pong(data)
   },
-  /** Unrequested pongs are allowed within the limit. Contract: 6. */
+  /** Unrequested pongs are allowed within the limit. Contract: 6, heartbeat. */
   pong(socket, data) {
     const isAnswer = socket.awaitsPong
     socket.awaitsPong = false
@@ -127,7 +127,7 @@ const createEvents = (deps: AcceptDeps): SocketEvents => ({
 const pong = encodeMessage({ type: 'pong' })
 const invalidJson = encodeError('invalid_json')
 
-/** `ping` costs no token of the user, unknown types do. Contract: 6. */
+/** `ping` costs no token of the user, unknown types do. Contract: 6, messages. */
 function handleMessage(deps: MessageDeps, socket: AuthenticatedSocket, data: Buffer, isBinary: boolean): void {
   const message = parseFrame(data, isBinary)
   const type = typeof message === 'object' && message !== null && 'type' in message ? message.type : undefined
@@ -158,7 +158,7 @@ function terminate(deps: AcceptDeps, socket: SessionSocket): void {
   socket.terminate()
 }
 
-/** The gateway has given the request its id. Contract: 1. */
+/** The gateway has given the request its id. Contract: 1, request ids. */
 function answerRequestId(headers: string[], request: IncomingMessage): void {
   const id = request.headers[requestIdHeader]
   if (typeof id === 'string') headers.push(`X-Request-Id: ${id}`)

@@ -22,6 +22,27 @@ import type { AuthenticatedSocket, CallerDeps, Claims, SessionRegistry } from '.
 import type { CollectedParts, ReadyParts } from '../upstreams/ready-parts.ts'
 import type { UpstreamSet } from '../upstreams/upstream-set.ts'
 
+/**
+ * Takes a socket from its first message to `ready`. accept-sockets.ts calls `authenticate`, once for each socket.
+ *
+ * 1. Read the token's claims. Identity verifies the token, and `createTokenReader` remembers them.
+ * 2. Register the socket under its user. From here on, the event of a change finds it.
+ * 3. Read the account under a lock, and record the user as online (presence-reconciler.ts).
+ * 4. Apply the token rule, then what an event has said meanwhile (`user.ending`).
+ * 5. Ask the upstreams for their parts of `ready`, if there are any. That takes time, so the account is read again.
+ * 6. Send `ready`, then what was kept for the socket, then read from the socket again.
+ *
+ * After each wait the socket may be closed: only `isAuthenticating` lets the handshake go on.
+ *
+ * What must never happen:
+ * - The account is read before the socket is registered: a change between the two would be missed.
+ * - `ready` overtakes a revocation. Between the last judgement and `ready`, nothing waits for another process.
+ * - Each of many handshakes asks identity and PostgreSQL by itself. They share calls, batches and reads.
+ * - A failed handshake is silent. The client gets an error and a close code.
+ *
+ * docs/decisions/sockets.md, docs/decisions/caller-identity.md.
+ */
+
 export type HandshakeDeps = EndingDeps &
   CallerDeps &
   Pick<OperationContext, 'log'> & {
@@ -30,7 +51,7 @@ export type HandshakeDeps = EndingDeps &
     sessions: SessionRegistry
     presence: PresenceReconciler
     peering: ReturnType<typeof createPeeringReader>
-    /** The unauthenticated sockets of each client network. Contract: 6. */
+    /** The unauthenticated sockets of each client network. Contract: 6, before authentication. */
     quota: Quota
     upstreams: UpstreamSet
     readyParts: ReadyParts
@@ -62,7 +83,7 @@ export async function authenticate(deps: HandshakeDeps, socket: SessionSocket, d
   }
 }
 
-/** Spec: WebSocket handshake 4. */
+/** From the registered socket to `ready`. Spec: WebSocket handshake 4. */
 async function admit(deps: HandshakeDeps, socket: AuthenticatedSocket): Promise<void> {
   const { session } = socket
   const { user } = session
@@ -80,11 +101,11 @@ async function admit(deps: HandshakeDeps, socket: AuthenticatedSocket): Promise<
   deps.sessions.nameSession(socket, deps.random.uuid())
   // Messages of upstreams are kept until after `ready`.
   const { withReadyParts, withAudience } = deps.upstreams
-  const [parts, seen] = await Promise.all([
+  const [parts, seenThroughUpstreams] = await Promise.all([
     withReadyParts.length > 0 ? deps.readyParts.collect(socket) : undefined,
     withAudience.length > 0 && !socket.watched ? deps.upstreamPresences.visibleTo(user.id) : undefined,
   ])
-  if (parts || seen) {
+  if (parts || seenThroughUpstreams) {
     if (!isAuthenticating(socket)) return
     const caller = await findCurrentCaller(deps, socket)
     if (!isAuthenticating(socket)) return
@@ -94,7 +115,10 @@ async function admit(deps: HandshakeDeps, socket: AuthenticatedSocket): Promise<
   socket.phase = 'ready'
   socket.frames = 0
   deps.presence.markOnline(user)
-  sendReady(socket, readyMessage(connected, peering, { sessionId: session.id, now: deps.clock.now(), parts, seen }))
+  sendReady(
+    socket,
+    readyMessage(connected, peering, { sessionId: session.id, now: deps.clock.now(), parts, seenThroughUpstreams }),
+  )
   releaseBacklog(deps, socket)
   if (parts) deps.readyParts.sendLate(socket, parts)
   socket.resume()
@@ -113,14 +137,19 @@ export const refusals: Record<Exclude<TokenStatus, 'live'>, HandshakeRefusal> = 
 const isAuthenticating = (socket: SessionSocket) =>
   socket.phase === 'authenticating' && socket.readyState === socket.OPEN
 
-/** `seen`: through further services. */
-type Told = { sessionId: string; now: number; parts: CollectedParts | undefined; seen: ReadonlySet<string> | undefined }
+/** `seenThroughUpstreams`: online users whom only an upstream shows to this one. */
+type ReadyContext = {
+  sessionId: string
+  now: number
+  parts: CollectedParts | undefined
+  seenThroughUpstreams: ReadonlySet<string> | undefined
+}
 
-/** `presences` is shared and never copied: it is most of a large message. Contract: 6, `ready`. */
+/** `presences` is shared and never copied: it is most of a large message. Contract: 6, ready. */
 function readyMessage(
   { snapshot, visible }: ConnectedUser,
   { pendingApprovalCount, ...peerOrigins }: PeeringSummary,
-  { sessionId, now, parts, seen }: Told,
+  { sessionId, now, parts, seenThroughUpstreams }: ReadyContext,
 ): Buffer[] {
   const { user, instanceName, instanceId } = snapshot
   const message: Omit<ReadyMessage, 'presences'> = {
@@ -136,7 +165,7 @@ function readyMessage(
     ...(parts && parts.incomplete.length > 0 && { incomplete: [...parts.incomplete] }),
   }
   const { shared, others } = visible
-  const more = encodePresences([...(seen ?? [])].filter((id) => !visible.has(id)))
+  const more = encodePresences([...(seenThroughUpstreams ?? [])].filter((id) => !visible.has(id)))
   const rest = [others, more].filter(({ length }) => length > 0).join(',')
   const separator = shared.length > 0 && rest.length > 0 ? ',' : ''
   const head = Buffer.from(`${JSON.stringify(message).slice(0, -1)},"presences":{`)
@@ -160,8 +189,8 @@ export function createTokenReader(
     /** Undefined: invalid or expired. Rejects with `BusUnavailable` where identity does not answer. */
     async read(token: string): Promise<TokenClaims | undefined> {
       if (token.length > maxBearerTokenLength) return undefined
-      const known = remembered.get(token)
-      if (known) return known.exp > Math.floor(clock.now() / 1000) ? known : undefined
+      const cached = remembered.get(token)
+      if (cached) return cached.exp > Math.floor(clock.now() / 1000) ? cached : undefined
       const claims = await ask(token)
       if (claims) remembered.set(token, claims)
       return claims ?? undefined
@@ -187,7 +216,7 @@ export function createPeeringReader({ orm, timer, timings }: Pick<OperationConte
   }
 }
 
-/** Contract: 6, `ready`. */
+/** The lists of peers in `ready`. Contract: 6, ready. */
 type PeeringSummary = Awaited<ReturnType<typeof readPeeringSummary>>
 
 type Row = { origin: string | null; status: 'active' | 'rejected' | 'awaiting_approval'; pending: number }

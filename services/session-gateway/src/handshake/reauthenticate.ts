@@ -23,11 +23,11 @@ export async function reauthenticate(deps: ReauthenticationDeps, socket: Authent
   try {
     const { data } = authMessage.safeParse(message)
     const claims = data && (await deps.tokens.read(data.token))
-    const judged = claims?.userId === user.id ? await judge(deps, user, claims) : 'invalidToken'
+    const result = claims?.userId === user.id ? await judge(deps, user, claims) : 'invalidToken'
     // The socket may have closed meanwhile.
     if (socket.phase !== 'ready') return
-    if (typeof judged === 'string') return refuse(deps, socket, judged)
-    take(deps, socket, judged)
+    if (typeof result === 'string') return refuse(deps, socket, result)
+    take(deps, socket, result)
     sendText(deps, socket, authenticated)
   } catch (err) {
     deps.log.warn({ err }, 'a socket could not authenticate once more')

@@ -101,8 +101,8 @@ export function createVisibleUsers(audience: Audience): (userId: string) => Visi
 
   function sharedBy(spaceIds: readonly string[]) {
     const key = spaceIds.join(',')
-    const known = lists.get(key)
-    if (known) return known
+    const sharedList = lists.get(key)
+    if (sharedList) return sharedList
     const ids = new Set(spaceIds.flatMap((spaceId) => audience.membersOf.get(spaceId) ?? []))
     const list = { ids, json: encodePresences([...ids]) }
     lists.set(key, list)

@@ -7,6 +7,30 @@ import type { PresenceChange, PresenceStore } from './presence-store.ts'
 import { sendChanges, type SendDeps, type VisibleChange } from './send-changes.ts'
 import type { UpstreamAudience } from './upstream-audience.ts'
 
+/**
+ * Reads the presence changes of all nodes from PostgreSQL, and sends them to the sockets of this node.
+ *
+ * State. `since`: the snapshot of the last complete read. `asked`: users to read even if no node has recorded a change.
+ * `isAwake`: something may have changed since the last read began. `deleted`: accounts that were deleted since then.
+ *
+ * One read finds the rows of presence_changes that `since` does not show, page by page, and sends each page to its audience
+ * here. `since` moves once all pages are sent. A failed read starts over from the same snapshot, so a socket may hear of a
+ * change twice.
+ *
+ * Callers. The reconciler and the eviction call `recorded` after a commit. Each heartbeat calls `wake`, because a message
+ * of another node may be lost. Peers report the presence of their users over the bus. A deletion calls `sendDeletion`,
+ * because the audience of a deleted account can no longer be read.
+ *
+ * What must never happen:
+ * - A change falls between two reads. The first snapshot is taken before the first handshake, and a read shows what was
+ *   committed after its first page once more.
+ * - Two reads run at the same time. `running` excludes it.
+ * - A peer's report hides a socket that the user has here, or is stored: reports are in memory only.
+ * - Reads take the whole of a slow database. The pause grows with the time of the last read.
+ *
+ * docs/decisions/presence.md.
+ */
+
 type FeedDeps = Pick<OperationContext, 'bus' | 'timer' | 'timings' | 'log' | 'clock'> &
   SendDeps & {
     presenceStore: Pick<PresenceStore, 'readAudience' | 'readChanges'>
@@ -101,7 +125,7 @@ export async function openPresenceFeed(deps: FeedDeps) {
     if (deleted.has(userId)) return []
     const isReport = recordedBy === null
     // A socket here counts more than a report.
-    if (status === 'online') return isReport ? [] : [{ ...change, isToldByReady: recordedBy === node.id }]
+    if (status === 'online') return isReport ? [] : [{ ...change, isIncludedInReady: recordedBy === node.id }]
     // The report tells it, a newer one with the next read.
     if (reported.has(userId) || (!isReport && of.has(userId))) return []
     if (!remotePresences.isOnline(userId)) return [change]
@@ -150,7 +174,7 @@ export type RemotePresence = { userId: string; status: 'online' | 'offline'; unt
 
 export type RemotePresences = ReturnType<typeof createRemotePresences>
 
-/** Never stored. Contract: 6. */
+/** Never stored. Contract: 6, status. */
 export function createRemotePresences() {
   const untilOf = new Map<string, number>()
   return {

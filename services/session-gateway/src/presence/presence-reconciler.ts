@@ -9,6 +9,29 @@ import type { PresenceFeed, RemotePresences } from './presence-feed.ts'
 import { createPresenceTracker, isIdle, needsWrite, type PresenceEvent, type PresenceState } from './presence-state.ts'
 import { NodeNotRegistered, type PresenceStore, type UserSnapshot } from './presence-store.ts'
 
+/**
+ * Writes into PostgreSQL which users are connected to this node, and gives each handshake the account that it read.
+ *
+ * State. `pending`: the users of the next batches. `waiters`: one promise for each user, which all handshakes of the user
+ * share. `answering`: the batches whose handshakes still wait for their audience. The tracker has the desired and the
+ * recorded presence of each user (presence-state.ts).
+ *
+ * A batch is one transaction. It locks the rows of its users, accepts or rejects each user by the locked account, and
+ * writes. After the commit it tells the feed. Then it reads what the handshakes may see, while the next batch runs.
+ *
+ * Callers. A handshake calls `userConnected`, then `markOnline`. A closed socket calls `userDisconnected`, the end of all
+ * sessions calls `forceOffline`, and the node's heartbeat calls `resync`.
+ *
+ * What must never happen:
+ * - Two batches write at the same time: the older one could win. `running` and the row locks exclude it.
+ * - A handshake gets what was read before it asked. A batch takes its waiters first, and later ones wait for the next.
+ * - An unconfirmed commit counts as done. Its users become `unknown` and are written again.
+ * - A batch waits for a row that another transaction has locked. It skips the user and tries again.
+ * - A node that was evicted writes under its old id. It registers again, writes all users, and closes its sockets.
+ *
+ * docs/decisions/presence.md.
+ */
+
 export type ConnectedUser = { snapshot: UserSnapshot; visible: VisibleUsers }
 
 type Waiter = PromiseWithResolvers<ConnectedUser | undefined>
@@ -62,7 +85,7 @@ export function createPresenceReconciler(deps: ReconcilerDeps) {
 
   const isForgettable = (user: LocalUser) => user.sockets.size === 0 && isIdle(tracker.stateOf(user))
 
-  /** A user with nothing to write is forgotten in its turn. */
+  /** Users with nothing to write are queued too, so that the next batch removes them. */
   function enqueue(user: LocalUser): void {
     if (!needsWrite(tracker.stateOf(user)) && !waiters.has(user.id) && !isForgettable(user)) return
     pending.add(user)
@@ -163,16 +186,16 @@ export function createPresenceReconciler(deps: ReconcilerDeps) {
     const isCurrent = result.nodeId === node.id
     for (const user of result.online) tracker.apply(user, isCurrent ? 'onlineRecorded' : 'commitUnconfirmed')
     for (const user of result.offline) tracker.apply(user, isCurrent ? 'offlineRecorded' : 'commitUnconfirmed')
-    const answered = new Map(handshakes)
+    const toAnswer = new Map(handshakes)
     for (const user of result.lockedElsewhere) {
       const [waiter, later] = [handshakes.get(user), waiters.get(user.id)]
       if (waiter && later) void later.promise.then(waiter.resolve, waiter.reject)
       else if (waiter) waiters.set(user.id, waiter)
-      answered.delete(user)
+      toAnswer.delete(user)
     }
     feed.recorded(result.changes)
-    if (answered.size === 0) return
-    const answer = answerHandshakes(result, answered).finally(() => answering.delete(answer))
+    if (toAnswer.size === 0) return
+    const answer = answerHandshakes(result, toAnswer).finally(() => answering.delete(answer))
     answering.add(answer)
   }
 
@@ -180,7 +203,9 @@ export function createPresenceReconciler(deps: ReconcilerDeps) {
     try {
       // Visibility is mutual.
       const present = { everywhereAnd: remotePresences.onlineIds() }
-      const { all = [], linked = [] } = Object.groupBy(handshakes.keys(), (user) => (hearsAll(user) ? 'all' : 'linked'))
+      const { all = [], linked = [] } = Object.groupBy(handshakes.keys(), (user) =>
+        needsFullPresenceList(user) ? 'all' : 'linked',
+      )
       const audience = await store.readAudience({ userIds: idsOf(all), linkedOnly: idsOf(linked) }, present)
       const visibleTo = createVisibleUsers(audience)
       for (const [user, waiter] of handshakes) {
@@ -225,8 +250,8 @@ function isAccepted({ sockets }: LocalUser, snapshot: UserSnapshot | undefined):
   return false
 }
 
-/** A handshake under way asks for all whom the user sees. */
-function hearsAll({ sockets }: LocalUser): boolean {
+/** True while a handshake without `watched` is running. */
+function needsFullPresenceList({ sockets }: LocalUser): boolean {
   for (const { phase, watched } of sockets) if (phase === 'authenticating' && !watched) return true
   return false
 }

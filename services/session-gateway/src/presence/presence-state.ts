@@ -17,7 +17,7 @@ type Transition = Partial<Pick<PresenceState, 'desired' | 'recorded'>> & {
   grace?: 'start' | 'end'
 }
 
-/** Spec: WebSocket handshake 4; Contract: 6, presence_update. */
+/** What each event changes in what a user is meant to be, and in what is recorded. Spec: WebSocket handshake 4; Contract: 6, presence_update. */
 export const presenceTransitions = {
   accepted: { desired: 'online', grace: 'end' },
   /** Rejected sockets were never online. */

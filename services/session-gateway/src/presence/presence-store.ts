@@ -12,15 +12,15 @@ export type PresenceWrite = { online: readonly string[]; offline: readonly strin
 
 export type PresenceStore = ReturnType<typeof createPresenceStore>
 
-/** Design: docs/decisions/presence.md. */
+/** The statements of presence, without any state. Design: docs/decisions/presence.md. */
 export function createPresenceStore(context: Pick<OperationContext, 'orm' | 'timings'>) {
   const { em } = context.orm
   const columns = columnsOf(em, User, plainUserProperties)
 
   /** A later commit may have an earlier transaction id, so snapshots are compared. docs/decisions/presence.md */
   async function readChanges({ since, after, userIds, limit }: ChangesQuery): Promise<ChangesPage> {
-    type Found = CurrentPresence & { changed: string | null }
-    type Row = { snapshot: string } & (Found | { userId: null })
+    type FoundPresence = CurrentPresence & { changed: string | null }
+    type Row = { snapshot: string } & (FoundPresence | { userId: null })
     const rows = await read<Row>(
       em.fork(),
       `with recorded as (
@@ -35,11 +35,11 @@ export function createPresenceStore(context: Pick<OperationContext, 'orm' | 'tim
        order by found.changed, user_id`,
       [since, since, after?.changed ?? '0', after?.userId ?? '0', limit, bigintArray(userIds)],
     )
-    const found = rows.filter((row): row is Row & Found => row.userId !== null)
-    const recorded = found.flatMap(({ userId, changed }) => (changed === null ? [] : { userId, changed }))
+    const foundRows = rows.filter((row): row is Row & FoundPresence => row.userId !== null)
+    const recorded = foundRows.flatMap(({ userId, changed }) => (changed === null ? [] : { userId, changed }))
     return {
       snapshot: rows[0]?.snapshot ?? since,
-      presences: found.map(({ snapshot: _, changed: __, ...presence }) => presence),
+      presences: foundRows.map(({ snapshot: _, changed: __, ...presence }) => presence),
       next: recorded.length === limit ? recorded.at(-1) : undefined,
     }
   }

@@ -21,13 +21,13 @@ export function createPresenceWatch(deps: WatchDeps) {
   const answering = new WeakMap<AuthenticatedSocket, readonly string[]>()
 
   async function answer(socket: AuthenticatedSocket): Promise<void> {
-    let answered: readonly string[] | undefined
+    let answeredIds: readonly string[] | undefined
     let message = watchRefusals.unavailable
     // A newer message replaces the one that is being answered.
-    while (answered !== answering.get(socket) && socket.phase === 'ready') {
-      answered = answering.get(socket) ?? []
+    while (answeredIds !== answering.get(socket) && socket.phase === 'ready') {
+      answeredIds = answering.get(socket) ?? []
       socket.backlog ??= []
-      message = await readPresences(deps, socket, answered)
+      message = await readPresences(deps, socket, answeredIds)
     }
     answering.delete(socket)
     if (socket.phase !== 'ready') return
@@ -51,11 +51,11 @@ async function readPresences(deps: WatchDeps, socket: AuthenticatedSocket, ids: 
   try {
     const { id: userId } = socket.session.user
     if (!(await findCurrentState(deps, socket))) return watchRefusals.revoked
-    const [online, seen] = await Promise.all([
+    const [online, seenThroughUpstreams] = await Promise.all([
       presenceStore.findVisible(userId, { userIds: ids, alsoOnline: ids.filter(remotePresences.isOnline) }),
       upstreamPresences.visibleTo(userId),
     ])
-    const visible = [...online, ...ids.filter((id) => seen.has(id))]
+    const visible = [...online, ...ids.filter((id) => seenThroughUpstreams.has(id))]
     const presences = Object.fromEntries(visible.map((id) => [id, 'online' as const]))
     return encodeMessage({ type: 'presences', presences } satisfies PresencesMessage)
   } catch (err) {

@@ -47,12 +47,12 @@ export async function subscribeProfileChanges(deps: UpdateDeps): Promise<Subscri
   }
 
   async function tell(batch: readonly (readonly [string, boolean])[]): Promise<void> {
-    const seen = batch.flatMap(([userId, isPublic]) => (isPublic ? [userId] : []))
-    const audience = await readAudience(deps, { userIds: seen }, { onNode: node.id })
+    const publicIds = batch.flatMap(([userId, isPublic]) => (isPublic ? [userId] : []))
+    const audience = await readAudience(deps, { userIds: publicIds }, { onNode: node.id })
     const query = `select ${columns.sql} from users where users.id = any(?::bigint[])`
     const rows = await read<object>(orm.em.fork(), query, [bigintArray(batch.map(([userId]) => userId))])
     const users = rows.map((row) => columns.read(row))
-    const isPublic = new Set(seen)
+    const isPublic = new Set(publicIds)
     upstreams.tell(users.flatMap((user) => (isPublic.has(user.id) ? [{ userId: user.id, user }] : [])))
     for (const user of users) {
       send(user, [user.id], true)

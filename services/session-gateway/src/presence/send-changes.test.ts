@@ -72,12 +72,12 @@ describe('presence_update on a node', () => {
     const socket = node.sockets.get('1')!
     const audience = { ...emptyAudience, linkedTo: new Map([['2', ['1']]]) }
 
-    for (const isToldByReady of [false, true]) {
+    for (const isIncludedInReady of [false, true]) {
       Object.assign(socket, { written: [] })
-      const own = { userId: '1', status: 'online', isToldByReady } as const
+      const own = { userId: '1', status: 'online', isIncludedInReady } as const
       sendChanges(node.deps, [own, { userId: '2', status: 'online' }], audience)
       const ids = received(socket).map(({ userId }) => userId)
-      expect(ids).to.deep.equal(isToldByReady ? ['2'] : ['1', '2'])
+      expect(ids).to.deep.equal(isIncludedInReady ? ['2'] : ['1', '2'])
     }
   })
 

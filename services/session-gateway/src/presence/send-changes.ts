@@ -5,9 +5,29 @@ import type { OperationContext } from '../context.ts'
 import type { AuthenticatedSocket, SessionRegistry } from '../sessions/session-registry.ts'
 import type { Audience } from './audience.ts'
 
-/** `isToldByReady`: the sockets of the user here were in their handshake. */
+/**
+ * Sends presence changes to the sockets of this node that may see them.
+ *
+ * It has no state. The feed calls it with a page of changes and their audience (presence-feed.ts), and so does the audience
+ * of upstreams (upstream-audience.ts).
+ *
+ * 1. `groupRecipients` puts recipients with the same list of changes into one group: mostly, all members of a space.
+ * 2. `presenceFrames` encodes the changes of a group once. A socket that must not get all of them gets slices of the bytes.
+ * 3. `partsFor` chooses for one socket. A socket that watches users gets these, its friends, its DM co-members and itself.
+ * 4. `sendOrKeep` sends. A socket that is not `ready` yet keeps the frames until it is.
+ *
+ * What must never happen:
+ * - Somebody outside of the audience hears of a change. Nothing here adds a recipient but the user themselves.
+ * - The changes of one user arrive in another order than recorded. Each group sorts by index.
+ * - A change is encoded for each socket. In a large space that would cost the members times the changes.
+ * - A user hears that they are offline while a socket of theirs is open.
+ *
+ * docs/decisions/presence.md; the messages: docs/reference/sockets.md.
+ */
+
+/** `isIncludedInReady`: recorded by this node, so `ready` contains it already. */
 export type VisibleChange = Pick<PresenceMessage, 'userId' | 'status'> &
-  Partial<PresenceMessage> & { isToldByReady?: boolean }
+  Partial<PresenceMessage> & { isIncludedInReady?: boolean }
 
 export type SendDeps = Pick<OperationContext, 'sessionMetrics'> & { sessions: SessionRegistry }
 
@@ -22,9 +42,9 @@ export function sendChanges(deps: SendDeps, changes: readonly VisibleChange[], a
     const frames = presenceFrames(ordered)
     const lastOf = new Map(ordered.map((change) => [change.userId, change]))
     for (const recipient of recipients) {
-      const told = { frames, own: lastOf.get(recipient), linked: linkedTo.get(recipient) ?? [] }
+      const forRecipient = { frames, own: lastOf.get(recipient), linked: linkedTo.get(recipient) ?? [] }
       for (const socket of deps.sessions.find(recipient)?.sockets ?? []) {
-        for (const part of partsFor(socket, told)) sendOrKeep(deps, socket, part)
+        for (const part of partsFor(socket, forRecipient)) sendOrKeep(deps, socket, part)
       }
     }
   }
@@ -37,14 +57,18 @@ function invert(linkedTo: Audience['linkedTo']): Map<string, string[]> {
   return inverted
 }
 
-type Told = { frames: ReturnType<typeof presenceFrames>; own: VisibleChange | undefined; linked: readonly string[] }
+type RecipientChanges = {
+  frames: ReturnType<typeof presenceFrames>
+  own: VisibleChange | undefined
+  linked: readonly string[]
+}
 
-/** An own change is left out that `ready` tells, or that an open socket contradicts. */
-function partsFor({ phase, watched }: AuthenticatedSocket, { frames, own, linked }: Told): Buffer[] {
-  const knowsOwn = phase !== 'ready' || own?.isToldByReady === true || own?.status === 'offline'
-  const known = knowsOwn ? own?.userId : undefined
-  if (!watched) return frames.without(known)
-  return frames.only([...linked, ...(own ? [own.userId] : [])], watched, known)
+/** Skips the user's own change if `ready` contains it already, or if it says that the user is offline. */
+function partsFor({ phase, watched }: AuthenticatedSocket, { frames, own, linked }: RecipientChanges): Buffer[] {
+  const knowsOwn = phase !== 'ready' || own?.isIncludedInReady === true || own?.status === 'offline'
+  const skippedId = knowsOwn ? own?.userId : undefined
+  if (!watched) return frames.without(skippedId)
+  return frames.only([...linked, ...(own ? [own.userId] : [])], watched, skippedId)
 }
 
 type Group = { indexes: ReadonlySet<number>; recipients: string[] }

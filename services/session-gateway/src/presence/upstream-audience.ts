@@ -56,7 +56,7 @@ export function createUpstreamPresences(deps: PresencesDeps) {
   }
 }
 
-type Told<C> = { change: C; until: number }
+type PendingChange<C> = { change: C; until: number }
 
 export type UpstreamAudience<C extends { userId: string }> = ReturnType<typeof createUpstreamAudience<C>>
 
@@ -65,27 +65,31 @@ export function createUpstreamAudience<C extends { userId: string }>(
   { questions, timer, timings, upstreams }: AudienceDeps,
   send: (changes: readonly C[], audience: Audience) => void,
 ) {
-  const latestOf = new Map<AskedUpstream, Map<string, Told<C>>>()
+  const latestOf = new Map<AskedUpstream, Map<string, PendingChange<C>>>()
 
-  async function run(upstream: AskedUpstream, latest: Map<string, Told<C>>): Promise<void> {
+  async function run(upstream: AskedUpstream, latest: Map<string, PendingChange<C>>): Promise<void> {
     const { usersPerQuestion: size, audienceQuestionsAtOnce } = policy
     while (latest.size > 0 && upstreams.withAudience.includes(upstream)) {
       const batch = [...latest.values()].slice(0, size * audienceQuestionsAtOnce)
       const parts = Array.from({ length: Math.ceil(batch.length / size) }, (_, part) =>
         batch.slice(part * size, (part + 1) * size),
       )
-      const answered = await Promise.all(parts.map((part) => tellPart(upstream, latest, part)))
-      if (answered.includes(false)) await delay(timer, timings.readyPartRetryMs)
+      const results = await Promise.all(parts.map((part) => tellPart(upstream, latest, part)))
+      if (results.includes(false)) await delay(timer, timings.readyPartRetryMs)
     }
     latestOf.delete(upstream)
   }
 
   /** False: not answered. Never rejects. */
-  async function tellPart({ name }: AskedUpstream, latest: Map<string, Told<C>>, part: readonly Told<C>[]) {
-    const asked = { users: part.map(({ change }) => change.userId) }
-    const answer = await questions.ask(name, 'audience', asked, { timeoutMs: timings.audienceMs })
-    const isCurrent = (told: Told<C>) => latest.get(told.change.userId) === told
-    const ended = part.filter((told) => isCurrent(told) && (answer !== undefined || told.until <= timer.now()))
+  async function tellPart(
+    { name }: AskedUpstream,
+    latest: Map<string, PendingChange<C>>,
+    part: readonly PendingChange<C>[],
+  ) {
+    const question = { users: part.map(({ change }) => change.userId) }
+    const answer = await questions.ask(name, 'audience', question, { timeoutMs: timings.audienceMs })
+    const isCurrent = (pending: PendingChange<C>) => latest.get(pending.change.userId) === pending
+    const ended = part.filter((pending) => isCurrent(pending) && (answer !== undefined || pending.until <= timer.now()))
     for (const { change } of ended) latest.delete(change.userId)
     const changes = ended.map(({ change }) => change)
     if (answer && changes.length > 0) send(changes, audienceOf(answer.groups))
@@ -95,10 +99,10 @@ export function createUpstreamAudience<C extends { userId: string }>(
   return {
     tell(changes: readonly C[]): void {
       for (const upstream of changes.length > 0 ? upstreams.withAudience : []) {
-        const latest = latestOf.get(upstream) ?? new Map<string, Told<C>>()
+        const latest = latestOf.get(upstream) ?? new Map<string, PendingChange<C>>()
         for (const change of changes) {
-          const told = { change, until: timer.now() + timings.lateReadyPartMs }
-          if (latest.has(change.userId) || latest.size < policy.profileUpdates) latest.set(change.userId, told)
+          const pending = { change, until: timer.now() + timings.lateReadyPartMs }
+          if (latest.has(change.userId) || latest.size < policy.profileUpdates) latest.set(change.userId, pending)
         }
         if (latestOf.has(upstream)) continue
         latestOf.set(upstream, latest)

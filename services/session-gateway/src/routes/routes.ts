@@ -8,7 +8,7 @@ import type { SocketLists } from '../sessions/socket-lists.ts'
 
 type Deps = Pick<OperationContext, 'orm'> & { remotePresences: RemotePresences; socketLists: SocketLists }
 
-/** Contract: 3, sockets; 3, upstreams. */
+/** What users ask about their sockets, and upstreams about presences. Contract: 3, sockets; 3, upstreams. */
 export function addRoutes(router: Router<AppState>, deps: Deps): void {
   answer(router, endpoints.listSockets, (_, ctx) => deps.socketLists.list(requireUser(ctx).userId, requestIdOf(ctx)))
   answer(router, endpoints.readPresences, async ({ ids }) => ({ presences: await readPresences(deps, ids) }))

@@ -39,7 +39,7 @@ export async function subscribeSessionEndings(
   })
 }
 
-/** Events may come late and out of order: the latest end counts. Tokens of its second and later ones stay. Contract: 6. */
+/** Events may come late and out of order: the latest end counts. Tokens of its second and later ones stay. Contract: 6, revoked tokens, auth once more. */
 export function endSessions(deps: EndingDeps, user: LocalUser, ending: SessionEnding): void {
   if (!user.ending || user.ending.second <= ending.second) user.ending = ending
   const older = [...user.sockets].filter(({ session }) => isEndedBy(ending, session))
@@ -51,7 +51,7 @@ export function endSessions(deps: EndingDeps, user: LocalUser, ending: SessionEn
   deps.sessionMetrics.forcedDisconnects.inc({ reason: ending.reason }, ended.length)
 }
 
-/** Spec: Bearer tokens; Contract: 6. */
+/** Closes the sockets whose newest token has expired. Spec: Bearer tokens; Contract: 6, revoked tokens. */
 export function closeExpiredSessions(deps: AllDeps & Pick<OperationContext, 'clock'>): void {
   const now = Math.floor(deps.clock.now() / 1000)
   for (const user of deps.sessions.users()) {
@@ -63,7 +63,7 @@ export function closeExpiredSessions(deps: AllDeps & Pick<OperationContext, 'clo
   }
 }
 
-/** Only `ready` sockets count: a revoked token must not close those of a live one. Contract: 6. */
+/** Only `ready` sockets count: a revoked token must not close those of a live one. Contract: 6, sockets of an account. */
 export function closeOldestSockets(deps: RefusalDeps, user: LocalUser): void {
   if (user.sockets.size <= limits.socketsPerAccount) return
   const ready = [...user.sockets].filter(({ phase }) => phase === 'ready')
@@ -72,7 +72,7 @@ export function closeOldestSockets(deps: RefusalDeps, user: LocalUser): void {
   deps.sessionMetrics.forcedDisconnects.inc({ reason: 'too_many_connections' }, excess.length)
 }
 
-/** Does what a lost event should have done. Contract: 6, no socket stays open. */
+/** Ends what a lost event should have ended. Contract: 6, revoked tokens. */
 export async function sweepSessions(deps: AllDeps & Pick<OperationContext, 'orm'>): Promise<void> {
   const users = [...deps.sessions.users()].filter((user) => user.sockets.size > 0)
   for (let first = 0; first < users.length; first += policy.sweepBatch) {

@@ -7,7 +7,7 @@ import { encodeMessage } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
 import type { SessionRegistry } from './session-registry.ts'
 
-const told = [secondFactorChanged, secondFactorBlocked, passkeyAdded, passkeyRemoved, identityChanged] as const
+const noticeEvents = [secondFactorChanged, secondFactorBlocked, passkeyAdded, passkeyRemoved, identityChanged] as const
 const whatOfChange = {
   on: 'second_factor_on',
   off: 'second_factor_off',
@@ -26,7 +26,7 @@ type NoticeDeps = Pick<OperationContext, 'bus' | 'sessionMetrics'> & { sessions:
 
 /** Tells all sockets of an account what opens it, or no longer does. Contract: 3, Second factor, Passkeys, Identity providers. */
 export async function subscribeSecurityNotices(deps: NoticeDeps): Promise<Subscription> {
-  return await deps.bus.subscribe(told, async ({ name, payload }) => {
+  return await deps.bus.subscribe(noticeEvents, async ({ name, payload }) => {
     const isChange = name === 'SecondFactorChanged' || name === 'IdentityChanged'
     const what = isChange ? whatOfChange[payload.change] : whatOf[name]
     if (!what) return

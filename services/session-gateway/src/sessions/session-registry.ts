@@ -112,7 +112,7 @@ type TokenBucket = { tokens: number; at: number }
 
 export const createTokenBucket = (now: number): TokenBucket => ({ tokens: limits.socketBurst, at: now })
 
-/** `now` in milliseconds. Contract: 6, 30 refilled at 2/s. */
+/** `now` in milliseconds. Contract: 6, messages. */
 export function takeToken(bucket: TokenBucket, now: number): boolean {
   const gained = (Math.max(0, now - bucket.at) / 1000) * limits.socketRefillPerSecond
   bucket.tokens = Math.min(limits.socketBurst, bucket.tokens + gained)

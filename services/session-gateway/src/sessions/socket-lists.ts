@@ -28,13 +28,13 @@ export async function openSocketLists(deps: ListDeps) {
 
   async function ask(userId: string, requestId: string): Promise<SocketList> {
     const questionId = random.uuid()
-    const told = new Map<string, readonly OpenSocket[]>()
+    const socketsByNode = new Map<string, readonly OpenSocket[]>()
     const ended = Promise.withResolvers<void>()
     let others: readonly string[] | undefined
-    const isComplete = () => others !== undefined && others.every((id) => told.has(id))
+    const isComplete = () => others !== undefined && others.every((id) => socketsByNode.has(id))
     const endIfComplete = () => (isComplete() ? ended.resolve() : undefined)
     questions.set(questionId, (nodeId, sockets) => {
-      told.set(nodeId, sockets)
+      socketsByNode.set(nodeId, sockets)
       endIfComplete()
     })
     const limit = timer.set(ended.resolve, timings.socketListMs)
@@ -49,12 +49,12 @@ export async function openSocketLists(deps: ListDeps) {
     await ended.promise
     timer.clear(limit)
     questions.delete(questionId)
-    const sockets = [...ownSockets(userId), ...[...told.values()].flat()]
+    const sockets = [...ownSockets(userId), ...[...socketsByNode.values()].flat()]
     sockets.sort((one, other) => other.connectedAt - one.connectedAt)
     return { sockets, incomplete: !isComplete() }
   }
 
-  /** Newest first. Requests of one account share a question to the other nodes. Resolves within `socketListMs`; never rejects. */
+  /** Newest first. Resolves within `socketListMs`; never rejects. */
   const list = shareWork(ask)
 
   const subscriptions = [
@@ -66,8 +66,8 @@ export async function openSocketLists(deps: ListDeps) {
     await bus.respond(listOpenSockets, ({ userId }, { requestId = '' }) => list(userId, requestId)),
     await bus.subscribe(socketsAsked, async ({ payload: { userId, questionId, askedBy }, requestId }) => {
       if (askedBy === name) return
-      const told = { questionId, nodeId: node.id, sockets: ownSockets(userId) }
-      void bus.publish(socketsTold, told, { to: askedBy, requestId })
+      const reply = { questionId, nodeId: node.id, sockets: ownSockets(userId) }
+      void bus.publish(socketsTold, reply, { to: askedBy, requestId })
     }),
   ]
   return {

@@ -35,7 +35,7 @@ export function createDeliveries(deps: DeliveryDeps) {
 
   const socketsOf = (userIds: readonly string[]) =>
     [...new Set(userIds)].flatMap((userId) => [...(sessions.find(userId)?.sockets ?? [])])
-  const named = (sessionIds: readonly string[]) =>
+  const sessionSockets = (sessionIds: readonly string[]) =>
     [...new Set(sessionIds)].flatMap((sessionId) => sessions.findSession(sessionId) ?? [])
 
   function send(socket: AuthenticatedSocket, { frame, except }: Delivery): void {
@@ -61,7 +61,7 @@ export function createDeliveries(deps: DeliveryDeps) {
     const frame = encodeFrame(message)
     const delivery: Delivery = { to, ...(access && { access }), frame, except: new Set(except?.sessions) }
     if ('space' in to || access) return void deliverLater(upstream, delivery)
-    for (const socket of 'users' in to ? socketsOf(to.users) : named(to.sessions)) send(socket, delivery)
+    for (const socket of 'users' in to ? socketsOf(to.users) : sessionSockets(to.sessions)) send(socket, delivery)
     count(upstream, 'delivered')
   }
 
@@ -72,7 +72,7 @@ export function createDeliveries(deps: DeliveryDeps) {
     try {
       const users = 'space' in to ? await findMembers(upstream, to.space) : 'users' in to ? to.users : []
       if (users === undefined) return drop(upstream, 'members_unknown')
-      const sockets = 'sessions' in to ? named(to.sessions) : socketsOf(users)
+      const sockets = 'sessions' in to ? sessionSockets(to.sessions) : socketsOf(users)
       for (const socket of access ? await findAdmins(sockets) : sockets) send(socket, delivery)
       count(upstream, 'delivered')
     } catch (err) {

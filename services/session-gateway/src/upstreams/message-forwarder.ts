@@ -94,8 +94,8 @@ export function createMessageForwarder(deps: ForwarderDeps) {
     sessionMetrics.upstreamMessages.inc({ upstream: upstream.name, outcome })
     if (socket.phase !== 'ready') return
     const message = text === undefined ? {} : { message: cutText(text) }
-    const known = ref === undefined ? {} : { ref }
-    if (code) sendText(deps, socket, encodeError(code, { ...message, requestType: cutText(type), ...known }))
+    const refField = ref === undefined ? {} : { ref }
+    if (code) sendText(deps, socket, encodeError(code, { ...message, requestType: cutText(type), ...refField }))
     else if (ref !== undefined) sendText(deps, socket, encodeMessage({ type: 'reply', ref, reply }))
   }
 

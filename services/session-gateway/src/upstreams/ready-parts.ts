@@ -27,7 +27,7 @@ export type CollectedParts = { fields: Fields; incomplete: readonly string[]; la
 
 export type ReadyParts = ReturnType<typeof createReadyParts>
 
-/** Contract: 6, `ready`. */
+/** Asks upstreams for their parts of `ready`. A late part follows as `ready_part`. Contract: 6, ready. */
 export function createReadyParts(deps: ReadyDeps) {
   const { occasionalLog, plain, sessionMetrics, timer, timings, upstreams } = deps
   const count = (upstream: string, outcome: 'in_time' | 'late' | 'missing') =>
@@ -36,8 +36,8 @@ export function createReadyParts(deps: ReadyDeps) {
   function ask(upstream: LiveUpstream, socket: AuthenticatedSocket): Question {
     const reply = request(upstream, socket)
     const question: Question = { upstream, askedAt: timer.now(), reply, fields: undefined }
-    void reply.then((given) => {
-      if (typeof given !== 'string') question.fields = given
+    void reply.then((part) => {
+      if (typeof part !== 'string') question.fields = part
     })
     return question
   }
@@ -92,12 +92,12 @@ export function createReadyParts(deps: ReadyDeps) {
 }
 
 /** Throws when a field is of the wrong kind. */
-function readFields({ definition }: LiveUpstream, given: Fields): Fields {
+function readFields({ definition }: LiveUpstream, offered: Fields): Fields {
   const fields: Fields = {}
   for (const name of definition.ready) {
-    if (!Object.hasOwn(given, name)) continue
-    if (!isSameKind(name, given[name])) throw new TypeError(`the field ${name} of ready is of another kind`)
-    fields[name] = given[name]
+    if (!Object.hasOwn(offered, name)) continue
+    if (!isSameKind(name, offered[name])) throw new TypeError(`the field ${name} of ready is of another kind`)
+    fields[name] = offered[name]
   }
   if (Object.keys(fields).length === 0) throw new TypeError('the part of ready has none of its fields')
   return fields

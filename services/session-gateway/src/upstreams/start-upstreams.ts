@@ -25,7 +25,7 @@ export function createUpstreams(context: OperationContext) {
 
 type ConnectionDeps = ReturnType<typeof createUpstreams> & { sessions: SessionRegistry }
 
-/** Reads the file again on SIGHUP. Throws ConfigurationError. Contract: 8, GATEHOUSE_UPSTREAMS. */
+/** Reads the file again on SIGHUP. Throws ConfigurationError. Contract: 8, settings, GATEHOUSE_UPSTREAMS. */
 export async function startUpstreams(deps: ConnectionDeps, file: string | undefined): Promise<AsyncDisposable> {
   await using opening = new AsyncDisposableStack()
   if (file === undefined) return opening.move()
@@ -87,8 +87,8 @@ function openConnections(deps: ConnectionDeps, plain: PlainSubjects) {
     pendingIn.clear()
     const onPending = (stream: string, pending: ReadonlyMap<string, number>) => void pendingIn.set(stream, pending)
     const { upstreamAckWaitMs: ackWaitMs, upstreamRenewMs: renewMs } = timings
-    const kept = await plain.keepConsumers({ prefix: 'upstream_', wanted, ackWaitMs, renewMs, onPending })
-    consumers = { for: definitions, kept }
+    const keeper = await plain.keepConsumers({ prefix: 'upstream_', wanted, ackWaitMs, renewMs, onPending })
+    consumers = { for: definitions, kept: keeper }
   }
 
   return {
@@ -115,6 +115,10 @@ function openConnections(deps: ConnectionDeps, plain: PlainSubjects) {
 
 /** A server before 2.10 filters by one subject only. docs/decisions/upstreams.md. */
 function consumersOf({ name: upstream, subjects, definition }: LiveUpstream) {
-  const named = upstreamEvents.filter(({ name }) => definition.events.includes(name))
-  return named.map((event: EventDefinition) => ({ name: `${subjects.consumer}_${event.name}`, upstream, event }))
+  const subscribedEvents = upstreamEvents.filter(({ name }) => definition.events.includes(name))
+  return subscribedEvents.map((event: EventDefinition) => ({
+    name: `${subjects.consumer}_${event.name}`,
+    upstream,
+    event,
+  }))
 }

@@ -50,8 +50,8 @@ export class UpstreamSet {
   replace(definitions: readonly Upstream[]): void {
     const previous = this.all
     const all = definitions.map((definition) => {
-      const known = previous.find(({ name }) => name === definition.name)
-      return Object.assign(known ?? createLiveUpstream(definition, this.#busPrefix), { definition })
+      const existing = previous.find(({ name }) => name === definition.name)
+      return Object.assign(existing ?? createLiveUpstream(definition, this.#busPrefix), { definition })
     })
     this.all = all
     this.definitions = definitions

@@ -21,9 +21,9 @@ const formats = () => (cached[currentLanguage()] ??= createFormats(currentLangua
 
 /** In ms. "in 3 days", "5 minutes ago", "just now". */
 export function formatRelativeTime(at: number, now: number): string {
-  const found = units.find(([, ms]) => Math.abs(at - now) >= ms)
-  if (!found) return at > now ? t('in a moment') : t('just now')
-  return formats().relative.format(Math.round((at - now) / found[1]), found[0])
+  const unit = units.find(([, ms]) => Math.abs(at - now) >= ms)
+  if (!unit) return at > now ? t('in a moment') : t('just now')
+  return formats().relative.format(Math.round((at - now) / unit[1]), unit[0])
 }
 
 export const formatNumber = (value: number): string => formats().number.format(value)

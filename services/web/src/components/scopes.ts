@@ -3,7 +3,7 @@ import { t, type Text } from '../language/language.ts'
 /** Contract: 3, Applications. */
 const scopeTexts: Readonly<Record<string, Text>> = {
   openid: 'Recognize your account when you log in',
-  profile: 'See your username, display name and picture',
+  profile: 'See your username, display name and avatar',
   offline_access: 'Keep this access while you’re away, until you end it',
 }
 

@@ -89,7 +89,7 @@ export function t(text: Text, values: Values = {}): string {
   return translate(text).replace(/\{(\w+)\}/g, (_, name: string) => isolate(formatName(String(values[name] ?? ''))))
 }
 
-/** Without directional controls, and with at most four marks on a character. Contract: 3. */
+/** Without directional controls, and with at most four marks on a character. Contract: 3, names in a line. */
 export function formatName(name: string): string {
   return limitMarks(name.replace(/[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, ''))
 }

@@ -18,17 +18,17 @@ type NotConfirmed = { verdict: 'refused' | 'second_factor' | 'no_answer' }
 type HomeAnswer = NotConfirmed | { verdict: 'confirmed'; homeUserId: string }
 
 /** `username`: what `findNameAtHome` gave. `endsAt`: of all questions about this login, from `homeCheckEnds`. */
-type Asked = { account: User; username: string; password: string; requestId: string | undefined; endsAt: number }
+type HomeQuestion = { account: User; username: string; password: string; requestId: string | undefined; endsAt: number }
 
-/** Spec: Login 5. */
+/** One limit for all requests of a login to the home. Spec: Login 5. */
 export const homeCheckEnds = ({ clock }: Pick<Deps, 'clock'>): number => clock.now() + policy.homeCheckTimeoutMs
 
 /**
  * Whether the password is that of the account's user at home. All questions share the ten seconds. Throws `Unavailable`.
  * docs/decisions/accounts-and-their-home.md.
  */
-export async function askHome(deps: AskDeps, asked: Asked): Promise<HomeAnswer> {
-  const { account, username, password, requestId, endsAt } = asked
+export async function askHome(deps: AskDeps, question: HomeQuestion): Promise<HomeAnswer> {
+  const { account, username, password, requestId, endsAt } = question
   const homeInstance = account.homeInstance ?? ''
   const { outbound, log, config, clock } = deps
   const left = () => Math.min(endsAt - clock.now(), policy.homeCheckTimeoutMs)
@@ -85,9 +85,9 @@ async function judgeInstance(
   const { bus, log } = deps
   const options = { requestId, timeoutMs: timeoutMs + policy.homeCallMarginMs }
   const reply = bus.request(checkHomeEpoch, { host, timeoutMs }, options)
-  const known = await answerAbout(deps, { host, reply, ofStranger: { outcome: 'unknown' } })
+  const answer = await answerAbout(deps, { host, reply, ofStranger: { outcome: 'unknown' } })
   // After the word on the peer: a new peering may have made another instance the known one.
-  const outcome = (await isOfFormerInstance(deps.orm.em.fork(), account)) ? 'changed' : known.outcome
+  const outcome = (await isOfFormerInstance(deps.orm.em.fork(), account)) ? 'changed' : answer.outcome
   if (outcome === 'same' || outcome === 'unknown') return undefined
   log.warn({ homeInstance: host, requestId, outcome }, 'home instance not recognized at login')
   return { verdict: outcome === 'changed' ? 'refused' : 'no_answer' }
@@ -107,8 +107,8 @@ export async function answerAbout<T>(
     if (!(error instanceof Unavailable)) throw error
     // As federation-fanout reads a host.
     const name = parseUrl(`https://${host}`)?.hostname ?? host
-    const known = await orm.em.fork().count(Peer, { host: name, status: { $nin: [...strangerStatuses] } })
-    if (known > 0) throw error
+    const peerCount = await orm.em.fork().count(Peer, { host: name, status: { $nin: [...strangerStatuses] } })
+    if (peerCount > 0) throw error
     return ofStranger
   })
 }

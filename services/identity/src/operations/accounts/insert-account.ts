@@ -42,14 +42,14 @@ export async function insertAccount(deps: OperationContext, em: EntityManager, a
 }
 
 /** What a registration says of an account, with the hash of its password. Throws hashing_busy. */
-export async function readRegistration(deps: RegistrationDeps, given: Registration) {
-  const { password } = given
+export async function readRegistration(deps: RegistrationDeps, registration: Registration) {
+  const { password } = registration
   return {
-    passwordHash: password === undefined ? noPasswordHash : await deps.hasher.hash(password, given.address),
+    passwordHash: password === undefined ? noPasswordHash : await deps.hasher.hash(password, registration.address),
     hasPassword: password !== undefined,
-    displayName: given.displayName ?? null,
-    avatarColor: pickAvatarColor(deps, given.avatarColor),
-    requestId: given.requestId,
+    displayName: registration.displayName ?? null,
+    avatarColor: pickAvatarColor(deps, registration.avatarColor),
+    requestId: registration.requestId,
   }
 }
 
@@ -71,8 +71,8 @@ export async function refuseUnfreeName(deps: Pick<Deps, 'orm' | 'databaseTime'>,
   if (await findWaiting(deps, em, { username })) throw refuse.username_taken()
 }
 
-/** Spec: User record, avatarColor. */
+/** An unknown color is replaced by a random one. Spec: User record, avatarColor. */
 export function pickAvatarColor({ random }: Pick<OperationContext, 'random'>, requested: unknown): AvatarColor {
-  const known = avatarColors.find((color) => color === requested)
-  return known ?? avatarColors[random.below(avatarColors.length)] ?? avatarColors[0]
+  const avatarColor = avatarColors.find((color) => color === requested)
+  return avatarColor ?? avatarColors[random.below(avatarColors.length)] ?? avatarColors[0]
 }

@@ -6,7 +6,7 @@ import { enqueue } from '@gatehouse/outbox'
 import { refuse, type Random, type Refusal } from '@gatehouse/runtime'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { Deps, OperationContext } from '../../deps.ts'
-import { enterAct } from '../change-account.ts'
+import { writeAuditEntry } from '../change-account.ts'
 import { findStep } from './totp.ts'
 
 export type FactorDeps = OperationContext & Pick<Deps, 'encryptionKey'>
@@ -44,14 +44,14 @@ export type RightCode = { factor: SecondFactor; secret: Buffer; refusal?: undefi
 export async function judgeCode(
   deps: FactorDeps,
   em: EntityManager,
-  { user, code: given, wrong, requestId }: Judging,
+  { user, code: typedCode, wrong, requestId }: Judging,
 ): Promise<RightCode | { refusal: Refusal }> {
   const factor = await em.findOneOrFail(SecondFactor, { userId: user.id }, { lockMode: LockMode.PESSIMISTIC_WRITE })
   const now = await deps.databaseTime(em)
   const blockedMs = factor.blockedFor(now)
   if (blockedMs > 0) return { refusal: blockedRefusal(blockedMs) }
   const secret = decryptSecret(deps, factor)
-  const code = normalizeCode(given)
+  const code = normalizeCode(typedCode)
   const step = findStep(secret, code, now)
   const isRight = step === undefined ? factor.useRecoveryCode(hashRecoveryCode(secret, code)) : factor.useStep(step)
   if (isRight) {
@@ -60,7 +60,7 @@ export async function judgeCode(
     return { factor, secret }
   }
   if (factor.countFailure(now)) {
-    enterAct(em, { action: 'user.second-factor-blocked', user, at: now })
+    writeAuditEntry(em, { action: 'user.second-factor-blocked', user, at: now })
     const block = { userId: user.id, at: now, until: now + factor.blockedFor(now) }
     await enqueue(em, secondFactorBlocked, block, { id: deps.random.uuid(), requestId })
   }
@@ -88,4 +88,4 @@ const hashRecoveryCode = (secret: Buffer, code: string): string =>
   createHmac('sha256', secret).update(`recovery code ${code}`).digest('base64url')
 
 /** People type spaces, hyphens and capitals. */
-export const normalizeCode = (given: string): string => given.replace(/[\s-]/g, '').toLowerCase()
+export const normalizeCode = (typedCode: string): string => typedCode.replace(/[\s-]/g, '').toLowerCase()

@@ -4,7 +4,7 @@ import { AuditEntry, type User } from '@gatehouse/domain'
 import type { OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
 import { findIdentity } from '../../queries/load-user.ts'
-import { changeUser, enterAct } from '../change-account.ts'
+import { changeUser, writeAuditEntry } from '../change-account.ts'
 
 type Answer = { account: User; answered: unknown; requestId: string | undefined }
 
@@ -42,6 +42,6 @@ async function reportOtherUser(deps: OperationContext, { account, answeredId, re
     const entries = await em.find(AuditEntry, { action, targetId: userId }, { limit: policy.homeAnswersAudited })
     const isEntered = entries.some((entry) => isDeepStrictEqual(entry.detail, detail))
     if (isEntered || entries.length === policy.homeAnswersAudited) return
-    enterAct(em, { action, user, detail, at: deps.clock.now() })
+    writeAuditEntry(em, { action, user, detail, at: deps.clock.now() })
   })
 }

@@ -33,8 +33,8 @@ export async function recordSignIn(em: EntityManager, { user, now, client, ...of
   const { method, loggedInAt = null } = of
   const userId = user.id
   const issuedAt = Math.max(now, user.passwordChangedAt ?? 0)
-  const known = { network: client.network, device: describeUserAgent(client.userAgent) }
-  if (!untold.includes(method)) await noticeLogin(em, { user, at: now, client: known })
+  const loginClient = { network: client.network, device: describeUserAgent(client.userAgent) }
+  if (!untold.includes(method)) await noticeLogin(em, { user, at: now, client: loginClient })
   const sql = `with removed as (
       delete from sign_ins where user_id = ? and id in (
         select id from sign_ins where user_id = ? and id <= (
@@ -43,7 +43,7 @@ export async function recordSignIn(em: EntityManager, { user, now, client, ...of
     )
     insert into sign_ins (user_id, signed_in_at, method, network, device, logged_in_at) values (?, ?, ?, ?, ?, ?)`
   const renewed = loggedInAt === null ? null : new Date(loggedInAt)
-  const signIn = [userId, new Date(issuedAt), method, known.network, known.device, renewed]
+  const signIn = [userId, new Date(issuedAt), method, loginClient.network, loginClient.device, renewed]
   await changeRows(em, sql, [userId, userId, userId, ...signIn])
   return issuedAt as IssueTime
 }
@@ -51,8 +51,8 @@ export async function recordSignIn(em: EntityManager, { user, now, client, ...of
 /** Newest first. Contract: 3, Sign-ins. */
 export async function listSignIns({ orm }: Pick<Deps, 'orm'>, userId: string) {
   const options = { orderBy: { id: 'desc' }, limit: policy.signInsPerAccount } as const
-  const found = await orm.em.fork().find(SignIn, { userId }, options)
-  const signIns = found.map(({ id, signedInAt, method, network, device = null }) => ({
+  const rows = await orm.em.fork().find(SignIn, { userId }, options)
+  const signIns = rows.map(({ id, signedInAt, method, network, device = null }) => ({
     ...{ id, signedInAt: signedInAt.getTime(), method, network, device },
   }))
   return { signIns }

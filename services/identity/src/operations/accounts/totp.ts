@@ -18,11 +18,11 @@ export function codeOfStep(secret: Buffer, step: number): string {
 
 /** The step whose code it is. `now` in milliseconds. */
 export function findStep(secret: Buffer, code: string, now: number): number | undefined {
-  const given = Buffer.from(code)
-  if (given.length !== digits) return undefined
+  const digitsOfCode = Buffer.from(code)
+  if (digitsOfCode.length !== digits) return undefined
   const current = Math.floor(now / stepMs)
   const steps = [current - skewSteps, current, current + skewSteps].filter((step) => step >= 0)
-  return steps.findLast((step) => timingSafeEqual(Buffer.from(codeOfStep(secret, step)), given))
+  return steps.findLast((step) => timingSafeEqual(Buffer.from(codeOfStep(secret, step)), digitsOfCode))
 }
 
 /** RFC 4648, without padding. */

@@ -12,8 +12,8 @@ export async function findWaiting(
   em: EntityManager,
   where: FilterQuery<Registration>,
 ): Promise<Waiting | null> {
-  const found = await em.findOne(Registration, where)
-  return found && isWaiting(found, await databaseTime(em)) ? found : null
+  const registration = await em.findOne(Registration, where)
+  return registration && isWaiting(registration, await databaseTime(em)) ? registration : null
 }
 
 /**
@@ -38,13 +38,13 @@ export async function claimIdentity(deps: Clocked, em: EntityManager, { issuer, 
  * registration_unknown, registration_decided.
  */
 export async function lockWaiting({ databaseTime }: Clocked, em: EntityManager, id: string): Promise<Waiting> {
-  const named = await em.findOne(Registration, { id })
-  if (named?.username != null) await lockName(em, `username ${named.username}`)
-  const found = await em.findOne(Registration, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true })
-  if (!found) throw refuse.registration_unknown()
-  if (found.username == null) throw refuse.registration_decided()
-  if (!isWaiting(found, await databaseTime(em))) throw refuse.registration_unknown()
-  return found
+  const stored = await em.findOne(Registration, { id })
+  if (stored?.username != null) await lockName(em, `username ${stored.username}`)
+  const registration = await em.findOne(Registration, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true })
+  if (!registration) throw refuse.registration_unknown()
+  if (registration.username == null) throw refuse.registration_decided()
+  if (!isWaiting(registration, await databaseTime(em))) throw refuse.registration_unknown()
+  return registration
 }
 
 /** What has ended no longer holds its name and identity before it is swept. Call it under the lock of the name. */

@@ -13,9 +13,9 @@ import { replaceLogo } from '../profile/update-upload-references.ts'
 
 type SettingsChange = { changes: z.infer<typeof settingsBody>; actor: ActingAdmin; requestId?: string | undefined }
 
-/** With registrationOpen null the environment decides. The event names settings whose value changed. Contract: 5. */
-export async function patchSettings(deps: OperationContext & Pick<Deps, 'uploadCleanup'>, given: SettingsChange) {
-  const { changes, actor, requestId } = given
+/** With registrationOpen null the environment decides. The event names settings whose value changed. Contract: 5, settings. */
+export async function patchSettings(deps: OperationContext & Pick<Deps, 'uploadCleanup'>, input: SettingsChange) {
+  const { changes, actor, requestId } = input
   const { settings, states, replacedFiles } = await transaction(deps.orm, async (em) => {
     const { requireSecondFactorForAdmins: isDemanded, logo } = changes
     // Before the settings, and in their order.

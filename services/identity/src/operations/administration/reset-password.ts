@@ -7,7 +7,7 @@ import { enqueueNotice } from '../../mail/outbox.ts'
 import { policy } from '../../policy.ts'
 import { requireLive } from '../../queries/load-user.ts'
 import { removeOtherWaysIn } from '../accounts/ways-in.ts'
-import { changeOther, enterAct, recordAccountEvent, type AdminAct } from '../change-account.ts'
+import { changeOther, recordAccountEvent, type AdminAct, writeAuditEntry } from '../change-account.ts'
 import { revocationTime } from '../credentials/revocation-time.ts'
 
 type ResetDeps = OperationContext & Pick<Deps, 'hasher' | 'config'>
@@ -23,7 +23,7 @@ export async function resetPassword(deps: ResetDeps, { address, ...act }: AdminA
     const at = await revocationTime(deps, em, { user })
     await removeOtherWaysIn(deps, em, user)
     user.resetPassword(passwordHash, at)
-    enterAct(em, { action: 'user.password-reset', user, actor, at })
+    writeAuditEntry(em, { action: 'user.password-reset', user, actor, at })
     await enqueueNotice(em, { user, kind: 'password_reset', at })
     return await recordAccountEvent(em, deps, passwordReset, { user, at, actor, requestId })
   })
@@ -47,7 +47,7 @@ export async function createRecoveryLink(deps: OperationContext & Pick<Deps, 'co
     const recoveryTokenIssuedAt = actor.userId === null ? null : actor.tokenIssuedAt
     const maker = { recoveryAdminId: actor.userId, recoveryTokenIssuedAt }
     user.offerRecovery({ recoveryHash: hashSecret(secret), recoveryExpiresAt: expiresAt, ...maker })
-    enterAct(em, { action: 'user.recovery-link-created', user, actor, detail: { expiresAt }, at: now })
+    writeAuditEntry(em, { action: 'user.recovery-link-created', user, actor, detail: { expiresAt }, at: now })
     return expiresAt
   })
   return { url: `${deps.config.publicAddress.origin}/recover#${userId}.${secret}`, expiresAt }

@@ -2,9 +2,9 @@ import { roleChanged } from '@gatehouse/contracts'
 import { refuse } from '@gatehouse/runtime'
 import type { OperationContext } from '../../deps.ts'
 import { readDemand } from '../accounts/judge-code.ts'
-import { changeAmongAdmins, enterAct, recordAccountEvent, type AdminAct } from '../change-account.ts'
+import { changeAmongAdmins, recordAccountEvent, type AdminAct, writeAuditEntry } from '../change-account.ts'
 
-/** Contract: 5, role. */
+/** The last admin stays one, and a federated account never becomes one. Contract: 5, role. */
 export async function setRole(deps: OperationContext, { isAdmin, ...act }: AdminAct & { isAdmin: boolean }) {
   const { actor, requestId } = act
   return await changeAmongAdmins(deps, act, async (user, em, { isLastAdmin }) => {
@@ -15,7 +15,7 @@ export async function setRole(deps: OperationContext, { isAdmin, ...act }: Admin
     if (!isAdmin && isLastAdmin) throw refuse.last_admin()
     user.setRole(isAdmin, await readDemand(em))
     const at = deps.clock.now()
-    enterAct(em, { action: isAdmin ? 'user.promoted' : 'user.demoted', user, actor, at })
+    writeAuditEntry(em, { action: isAdmin ? 'user.promoted' : 'user.demoted', user, actor, at })
     return { user, state: await recordAccountEvent(em, deps, roleChanged, { user, at, actor, isAdmin, requestId }) }
   })
 }

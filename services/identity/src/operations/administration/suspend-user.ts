@@ -6,7 +6,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../../deps.ts'
 import { enqueueNotice } from '../../mail/outbox.ts'
 import { readDemand } from '../accounts/judge-code.ts'
-import { changeAmongAdmins, changeOther, enterAct, recordAccountEvent, settle } from '../change-account.ts'
+import { changeAmongAdmins, changeOther, recordAccountEvent, writeAuditEntry, invalidateIfChanged } from '../change-account.ts'
 import type { AdminAct, Changed } from '../change-account.ts'
 import { revocationTime } from '../credentials/revocation-time.ts'
 import { revokeMemberInvites } from '../revoke-member-invites.ts'
@@ -27,7 +27,7 @@ export async function suspendUser(deps: OperationContext, { reason = null, ...ac
     user.suspend(reason, at)
     await tellPeers(em, user, deps.clock.now())
     await revokeMemberInvites(deps, em, { user, actor, requestId })
-    enterAct(em, { action: 'user.suspended', user, actor, detail: { reason }, at: deps.clock.now() })
+    writeAuditEntry(em, { action: 'user.suspended', user, actor, detail: { reason }, at: deps.clock.now() })
     return { user, state: await recordAccountEvent(em, deps, userSuspended, { user, at, actor, reason, requestId }) }
   })
 }
@@ -49,8 +49,8 @@ export async function unsuspendUser(deps: OperationContext, act: AdminAct) {
     await tellPeers(em, user, at)
     // The setting may have changed meanwhile.
     user.demandSecondFactor(await readDemand(em))
-    enterAct(em, { action: 'user.unsuspended', user, actor, at })
+    writeAuditEntry(em, { action: 'user.unsuspended', user, actor, at })
     return { user, state: await recordAccountEvent(em, deps, userUnsuspended, { user, at, actor, requestId }) }
   })
-  return await settle(deps, changed)
+  return await invalidateIfChanged(deps, changed)
 }

@@ -10,7 +10,7 @@ import type { Waiting } from '../../queries/is-waiting.ts'
 import { insertAccount, insertUniquely, pickAvatarColor } from '../accounts/insert-account.ts'
 import { identityConstraint, insertIdentity } from '../accounts/insert-identity.ts'
 import { blockNetwork, lockWaiting, release } from '../accounts/waiting.ts'
-import { enterAct, refuseViolation } from '../change-account.ts'
+import { refuseViolation, writeAuditEntry } from '../change-account.ts'
 import { announce } from './hold-registration.ts'
 
 export type RegistrationAct = { id: string; actor: ActingAdmin; requestId?: string | undefined }
@@ -24,7 +24,7 @@ export async function approveRegistration(deps: OperationContext, { id, actor, r
     if (registration.deniedAt) throw refuse.registration_decided()
     const user = await makeAccount(deps, em, { registration, requestId })
     const at = user.createdAt.getTime()
-    enterAct(em, { action: 'registration.approved', user, actor, at })
+    writeAuditEntry(em, { action: 'registration.approved', user, actor, at })
     await announce(deps, em, { registrationId: id, at, actor, change: 'approved', requestId })
   })
   await refuseViolation(approving, identityConstraint, refuse.identity_held)

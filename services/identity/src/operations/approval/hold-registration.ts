@@ -15,7 +15,7 @@ import type { Sender } from '../accounts/sign-ins.ts'
 import { claimIdentity, claimName, refuseBlocked, removeEnded } from '../accounts/waiting.ts'
 
 /** What the person gets in place of a token. */
-export type Held = { pending: true; username: string; receipt: string }
+export type HeldRegistration = { pending: true; username: string; receipt: string }
 
 type Request = Sender & { reason: string | null }
 
@@ -35,7 +35,7 @@ export async function holdRegistration(
   deps: OperationContext,
   em: EntityManager,
   { account, request, identity }: Hold,
-): Promise<Held> {
+): Promise<HeldRegistration> {
   const { username, passwordHash, hasPassword, displayName, avatarColor, requestId } = account
   await claimName(deps, em, username)
   await refuseTakenName(em, username)
@@ -44,10 +44,10 @@ export async function holdRegistration(
   await removeEnded(em, { username, now, ...identity })
   const receipt = randomToken(deps.random, policy.registrationReceiptBytes)
   const id = await nextId(em)
-  const { name: identityName = null, ...held } = identity ?? {}
+  const { name: identityName = null, ...linkFields } = identity ?? {}
   await em.insert(Registration, {
     ...{ id, receiptHash: hashSecret(receipt), createdAt: new Date(now), username, displayName, avatarColor },
-    ...{ passwordHash: hasPassword ? passwordHash : null, reason: request.reason, ...held, identityName },
+    ...{ passwordHash: hasPassword ? passwordHash : null, reason: request.reason, ...linkFields, identityName },
     ...{ network: clientNetwork(request.address), client: describeUserAgent(request.client.userAgent) },
   })
   await announce(deps, em, { registrationId: id, at: now, actor: null, change: 'requested', requestId })

@@ -18,9 +18,9 @@ const refusals = { missing: 'current_password_required', wrong: 'current_passwor
  * password. Spec: change-password 1-4; Contract: 3, change-password.
  */
 export async function changePassword(deps: OperationContext & Pick<Deps, 'hasher'>, change: PasswordChange) {
-  const { caller, currentPassword, newPassword, requestId, ...given } = change
+  const { caller, currentPassword, newPassword, requestId, ...confirmation } = change
   const before = await loadCaller(deps, caller)
-  const confirm = await verifyOwnPassword(deps, before, { ...given, password: currentPassword, ...refusals })
+  const confirm = await verifyOwnPassword(deps, before, { ...confirmation, password: currentPassword, ...refusals })
   const passwordHash = await deps.hasher.hash(newPassword, change.address)
   const { state, ...changed } = await changeSelf(deps, caller, async (user, em) => {
     await confirm(user, em)

@@ -3,14 +3,21 @@ import { sessionsEnded } from '@gatehouse/contracts'
 import type { Actor } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps, OperationContext } from '../../deps.ts'
-import { actorOf, changeOther, enterAct, recordAccountEvent, type AdminAct, type Cause } from '../change-account.ts'
+import {
+  actorOf,
+  changeOther,
+  writeAuditEntry,
+  recordAccountEvent,
+  type AdminAct,
+  type Cause,
+} from '../change-account.ts'
 import { revocationTime } from './revocation-time.ts'
 import { changeConfirmed, type Confirmed } from './verify-password.ts'
 
 /** Ends all own sessions. `issuedAt` (ms) is the time of issue of the fresh token. Contract: 3, sessions/end. */
-export async function endSessions(deps: OperationContext & Pick<Deps, 'hasher'>, given: Confirmed) {
-  const { caller, requestId } = given
-  const { state, ...ended } = await changeConfirmed(deps, given, (user, em) =>
+export async function endSessions(deps: OperationContext & Pick<Deps, 'hasher'>, input: Confirmed) {
+  const { caller, requestId } = input
+  const { state, ...ended } = await changeConfirmed(deps, input, (user, em) =>
     endLockedSessions(deps, em, { user, caller, actor: actorOf(user), requestId }),
   )
   await deps.afterCommit.invalidateCache(state)
@@ -22,7 +29,7 @@ export async function endUserSessions(deps: OperationContext, act: AdminAct): Pr
   const { actor, requestId } = act
   const { state } = await changeOther(deps, act, async (user, em) => {
     const ended = await endLockedSessions(deps, em, { user, actor, requestId })
-    enterAct(em, { action: 'user.sessions-ended', user, actor, at: ended.issuedAt })
+    writeAuditEntry(em, { action: 'user.sessions-ended', user, actor, at: ended.issuedAt })
     return ended
   })
   await deps.afterCommit.invalidateCache(state)

@@ -13,7 +13,7 @@ import { refreshPasswordFromHome, type RefreshDeps } from './refresh-password.ts
 /** `issuedAt` (ms) is the time of issue of the token. `refreshed`: the home instance verified the password. */
 export type LoggedIn = Awaited<ReturnType<typeof logIn>>
 
-/** No password fits it. Unknown names, stubs and accounts without a password take the time of a wrong one. Contract: 1. */
+/** No password fits it. Unknown names, stubs and accounts without a password take the time of a wrong one. Contract: 1, unknown names. */
 const dummyHash = '$2b$12$SABb/N/Pj9aB1rMxt9wUnuHNFUnndzJcZ3m76ea.dRaDrYa4XkXZG'
 
 /**
@@ -23,11 +23,11 @@ const dummyHash = '$2b$12$SABb/N/Pj9aB1rMxt9wUnuHNFUnndzJcZ3m76ea.dRaDrYa4XkXZG'
 export async function logIn(deps: RefreshDeps & FactorDeps, attempt: z.infer<typeof loginBody> & Sender) {
   const [account] = await findNamed(deps.orm.em.fork(), attempt.username, deps.config.publicAddress.domain)
   if (account?.isDeleted) throw refuse.account_deleted()
-  const held = account ? null : await findHeld(deps, attempt.username)
-  const hash = held?.passwordHash ?? comparedHash(account)
+  const waitingRegistration = account ? null : await findHeld(deps, attempt.username)
+  const hash = waitingRegistration?.passwordHash ?? comparedHash(account)
   const fits = await deps.hasher.verify(attempt.password, hash, attempt.address)
   const isAccepted = fits && deps.config.passwords
-  if (held && isAccepted) throw refuse.registration_pending()
+  if (waitingRegistration && isAccepted) throw refuse.registration_pending()
   if (!account || (!isAccepted && account.isLocal())) throw refuse.invalid_credentials()
   const verifiedHash = fits ? account.passwordHash : await refreshPasswordFromHome(deps, account, attempt)
   const { id } = account

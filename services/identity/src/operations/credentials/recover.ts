@@ -11,7 +11,7 @@ import { enqueueNotice } from '../../mail/outbox.ts'
 import { judgeLoginCode, type FactorDeps } from '../accounts/judge-code.ts'
 import { recordSignIn, type Sender } from '../accounts/sign-ins.ts'
 import { removeOtherWaysIn } from '../accounts/ways-in.ts'
-import { actorOf, changeUser, enterAct, recordAccountEvent } from '../change-account.ts'
+import { actorOf, changeUser, recordAccountEvent, writeAuditEntry } from '../change-account.ts'
 import { revocationTime } from './revocation-time.ts'
 
 type RecoverDeps = FactorDeps & Pick<Deps, 'hasher' | 'config'>
@@ -25,20 +25,20 @@ export async function recover(deps: RecoverDeps, recovery: z.infer<typeof recove
   const { token, newPassword, code, address, client, requestId } = recovery
   const link = parseLink(token)
   const em = deps.orm.em.fork()
-  const known = await requireValid(em, await em.findOne(User, { id: link.userId }), {
+  const stored = await requireValid(em, await em.findOne(User, { id: link.userId }), {
     ...link,
     now: await deps.databaseTime(em),
   })
-  if (known.secondFactor && !code) throw refuse.second_factor_required()
+  if (stored.secondFactor && !code) throw refuse.second_factor_required()
   const passwordHash = await deps.hasher.hash(newPassword, address)
-  const recovered = await changeUser(deps, link.userId, async (found, em) => {
-    const user = await requireValid(em, found, { ...link, now: await deps.databaseTime(em) })
+  const recovered = await changeUser(deps, link.userId, async (candidate, em) => {
+    const user = await requireValid(em, candidate, { ...link, now: await deps.databaseTime(em) })
     const refusal = await judgeLoginCode(deps, em, { user, code, requestId })
     if (refusal) return { refusal }
     const issuedAt = await revocationTime(deps, em, { user })
     await removeOtherWaysIn(deps, em, user)
     user.recover(passwordHash, issuedAt)
-    enterAct(em, { action: 'user.recovered', user, at: issuedAt })
+    writeAuditEntry(em, { action: 'user.recovered', user, at: issuedAt })
     await enqueueNotice(em, { user, kind: 'password_recovered', at: issuedAt })
     const facts = { user, at: issuedAt, actor: actorOf(user), requestId }
     const state = await recordAccountEvent(em, deps, passwordReset, facts)

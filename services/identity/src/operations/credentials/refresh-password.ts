@@ -44,10 +44,11 @@ export async function refreshPasswordFromHome(deps: RefreshDeps, user: User, att
 type Replacement = { freshHash: string; homeUserId: string; requestId: string | undefined }
 
 /** What committed meanwhile stays: a change of the password, a detachment from the home, another homeUserId. */
-async function replaceHash(deps: OperationContext, asked: User, replacement: Replacement): Promise<boolean> {
+async function replaceHash(deps: OperationContext, verifiedUser: User, replacement: Replacement): Promise<boolean> {
   const { freshHash, homeUserId, requestId } = replacement
-  const isReplaced = await changeUser(deps, asked.id, async (user, em) => {
-    const isUnchanged = user?.passwordHash === asked.passwordHash && user.homeInstance === asked.homeInstance
+  const isReplaced = await changeUser(deps, verifiedUser.id, async (user, em) => {
+    const isUnchanged =
+      user?.passwordHash === verifiedUser.passwordHash && user.homeInstance === verifiedUser.homeInstance
     if (!user || !isUnchanged || user.isDeleted || !user.fitsHomeUserId(homeUserId)) return false
     const changed = user.homeUserId === homeUserId ? [] : ['homeUserId']
     Object.assign(user, { passwordHash: freshHash, homeUserId })

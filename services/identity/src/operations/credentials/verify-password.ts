@@ -8,9 +8,9 @@ import { requireConfirmation, takeConfirmation } from '../../providers/tickets.t
 import { comparedHash } from './log-in.ts'
 
 /** A ticket of a sign-in at a provider stands in place of the password. */
-type Given = { password?: unknown; ticket?: unknown; address: string }
+type ConfirmationInput = { password?: unknown; ticket?: unknown; address: string }
 
-type Attempt = Given & {
+type Attempt = ConfirmationInput & {
   missing?: 'password_required' | 'current_password_required'
   wrong?: 'password_incorrect' | 'current_password_incorrect' | 'account_deletion_password_incorrect'
 }
@@ -43,17 +43,17 @@ export async function verifyOwnPassword(
 const isGiven = (ticket: unknown) => ticket !== undefined && ticket !== null
 
 /** By the own password, or by a ticket. */
-export type Confirmed = OwnAct & Given
+export type Confirmed = OwnAct & ConfirmationInput
 
 /** A change that the own password confirms, if it is still the same, or a ticket. `judge` may refuse before and under the lock. */
 export async function changeConfirmed<T>(
   deps: ConfirmDeps,
-  { caller, judge, ...given }: Confirmed & { judge?: (user: User) => void },
+  { caller, judge, ...confirmation }: Confirmed & { judge?: (user: User) => void },
   change: (user: User, em: EntityManager) => Promise<T>,
 ): Promise<T> {
   const before = await loadCaller(deps, caller)
   judge?.(before)
-  const confirm = await verifyOwnPassword(deps, before, given)
+  const confirm = await verifyOwnPassword(deps, before, confirmation)
   return await changeSelf(deps, caller, async (user, em) => {
     judge?.(user)
     await confirm(user, em)

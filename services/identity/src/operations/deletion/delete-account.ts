@@ -25,10 +25,10 @@ const wrong = 'account_deletion_password_incorrect'
 
 /** The last admin may delete the own account too: only the role is guarded. Spec: DELETE self 1-4. */
 export async function deleteAccount(deps: DeletionDeps & Pick<Deps, 'hasher'>, deletion: OwnDeletion): Promise<void> {
-  const { caller, username, requestId, ...given } = deletion
+  const { caller, username, requestId, ...confirmation } = deletion
   const verified = await loadCaller(deps, caller)
   if (username !== verified.username) throw refuse.username_confirmation_mismatch()
-  const confirm = await verifyOwnPassword(deps, verified, { ...given, wrong })
+  const confirm = await verifyOwnPassword(deps, verified, { ...confirmation, wrong })
   const audience = await askBeforeDeletion(deps, verified)
   const state = await changeSelf(deps, caller, async (user, em) => {
     if (user.username !== username) throw refuse.username_confirmation_mismatch()
@@ -45,8 +45,8 @@ export async function deleteAccount(deps: DeletionDeps & Pick<Deps, 'hasher'>, d
 export async function deleteUser(deps: DeletionDeps, act: AdminAct & { mode: DeletionMode }) {
   const { userId, actor, requestId, mode } = act
   if (userId === actor.userId) throw refuse.own_account()
-  const found = requireLive(await deps.orm.em.fork().findOne(User, { id: userId }))
-  const audience = await askBeforeDeletion(deps, found)
+  const stored = requireLive(await deps.orm.em.fork().findOne(User, { id: userId }))
+  const audience = await askBeforeDeletion(deps, stored)
   const deletion = async (em: EntityManager) => {
     const target = await em.findOne(User, { id: userId })
     // Admins who delete each other wait here, and then find themselves deleted.
@@ -124,11 +124,11 @@ export async function finishDeletion({ afterCommit, uploadCleanup }: DeletionDep
   await uploadCleanup.removeRecordedFiles()
 }
 
-/** Spec: DELETE self 3. */
+/** A user who owns a space hands it over or deletes it first. Spec: DELETE self 3. */
 async function refuseOwnedSpaces(em: EntityManager, userId: string, blocked: Blocked): Promise<void> {
   const sql = 'select id::text as id, name from spaces where owner_id = ? order by spaces.id'
-  const owned = await read<OwnedSpace>(em, sql, [userId])
-  if (owned.length > 0) throw blocked(owned)
+  const ownedSpaces = await read<OwnedSpace>(em, sql, [userId])
+  if (ownedSpaces.length > 0) throw blocked(ownedSpaces)
 }
 
 /** Avatar, banner and unclaimed uploads. Spec: Tombstone. */

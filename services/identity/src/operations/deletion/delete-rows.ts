@@ -27,14 +27,14 @@ const moderation = [
   { table: 'voice_restrictions', key: 'space_id, user_id', moderator: 'moderator_id' },
 ]
 
-/** Spec: Tombstone, deleted rows and nulled references. */
+/** Deletes the rows of the user alone, and those that connect the user with others. Spec: Tombstone, deleted rows and nulled references. */
 export async function deleteRelations(em: EntityManager, userId: string): Promise<void> {
   await endTickets(em, userId)
   await changeRows(em, 'delete from openid_rows where account_id = ?', [userId])
   for (const table of ownRows) await changeRows(em, `delete from ${table} where user_id = ?`, [userId])
   await changeRows(em, 'update audit_log set actor_username = ? where actor_id = ?', [deletedUsername, userId])
-  const named = "update audit_log set target_name = ? where target_type = 'user' and target_id = ?"
-  await changeRows(em, named, [deletedUsername, userId])
+  const clearName = "update audit_log set target_name = ? where target_type = 'user' and target_id = ?"
+  await changeRows(em, clearName, [deletedUsername, userId])
   await changeRows(em, "delete from channel_overrides where target_type = 'member' and target_id = ?", [userId])
   for (const shared of sharedRows) {
     await lockInOrder(em, shared, userId)
@@ -106,7 +106,7 @@ async function purgeChannels(em: EntityManager, ids: string): Promise<void> {
   await changeRows(em, 'delete from dm_channels where id = any(?::bigint[])', [ids])
 }
 
-/** Messages and reactions in spaces. Spec: Tombstone, full mode; Contract: 3, delete. */
+/** Messages and reactions in spaces. Spec: Tombstone, full mode; Contract: 3, DELETE self. */
 export async function purgeSpaceContent(em: EntityManager, userId: string): Promise<void> {
   const attachments = `delete from message_attachments a using messages m
     where m.id = a.message_id and m.author_id = ? returning a.filename`

@@ -17,9 +17,9 @@ type Setting = Omit<z.infer<typeof setEmailBody>, 'password' | 'ticket'> & Confi
  * Sends a link that confirms the address, in place of an earlier one. The address that was confirmed hears of another one. Throws
  * mail_off, native_account_required, email_limit, and as `verifyOwnPassword`. Contract: 3, Mail.
  */
-export async function setEmail(deps: EmailDeps, { email: address, language, ...given }: Setting) {
+export async function setEmail(deps: EmailDeps, { email: address, language, ...confirmation }: Setting) {
   if (!deps.config.mail) throw refuse.mail_off()
-  const email = await changeConfirmed(deps, { ...given, judge: requireLocal }, async (user, em) => {
+  const email = await changeConfirmed(deps, { ...confirmation, judge: requireLocal }, async (user, em) => {
     const former = await em.findOne(Email, { userId: user.id })
     const chosen = language ?? former?.language ?? 'en'
     const isKept = former?.address === address && former.confirmedAt != null && former.bouncedAt == null
@@ -60,8 +60,8 @@ async function replace(deps: EmailDeps, em: EntityManager, { user, former, addre
 /** By account: what others sent to an address tells nobody of them. Their mails wait for room. */
 async function refuseTooMany(em: EntityManager, userId: string, now: number): Promise<void> {
   const where = { userId, kind: 'confirmation', createdAt: { $gt: new Date(now - policy.mailHourMs) } }
-  const sent = await em.find(Mail, where, { orderBy: { createdAt: 'desc' }, limit: policy.mailsToAddress })
-  const oldest = sent[policy.mailsToAddress - 1]
+  const confirmations = await em.find(Mail, where, { orderBy: { createdAt: 'desc' }, limit: policy.mailsToAddress })
+  const oldest = confirmations[policy.mailsToAddress - 1]
   if (!oldest) return
   const retryAfter = Math.ceil((oldest.createdAt.getTime() + policy.mailHourMs - now) / 1_000)
   throw refuse.email_limit({ fields: { retryAfter }, headers: { 'Retry-After': String(retryAfter) } })
@@ -73,8 +73,8 @@ async function endRecovery(em: EntityManager, user: User): Promise<void> {
 }
 
 /** The address that was confirmed hears of it. Throws as `verifyOwnPassword`. Contract: 3, Mail. */
-export async function removeEmail(deps: EmailDeps, given: Confirmed): Promise<void> {
-  await changeConfirmed(deps, given, async (user, em) => {
+export async function removeEmail(deps: EmailDeps, confirmation: Confirmed): Promise<void> {
+  await changeConfirmed(deps, confirmation, async (user, em) => {
     const userId = user.id
     await enqueueNotice(em, { user, kind: 'email_removed', at: await deps.databaseTime(em) })
     await endRecovery(em, user)

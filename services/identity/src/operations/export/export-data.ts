@@ -12,12 +12,15 @@ import { ownParts } from './own-parts.ts'
 type ExportDeps = OperationContext & Pick<Deps, 'config' | 'uploadStore' | 'hasher' | 'exportQuota' | 'upstreams'>
 
 /** Made while it is read, without a connection in between. A revocation destroys the stream. Contract: 3, export. */
-export async function exportData(deps: ExportDeps, given: Confirmed): Promise<{ archive: Readable; username: string }> {
+export async function exportData(
+  deps: ExportDeps,
+  confirmation: Confirmed,
+): Promise<{ archive: Readable; username: string }> {
   const { orm, clock, log, exportQuota } = deps
-  const { caller, requestId } = given
+  const { caller, requestId } = confirmation
   const { userId } = caller
   const user = await loadCaller(deps, caller)
-  const confirm = await verifyOwnPassword(deps, user, given)
+  const confirm = await verifyOwnPassword(deps, user, confirmation)
   /** Throws account_deleted, token_revoked. Design: invariant 1. */
   const judge = async () => {
     const [state] = await readAccountStates(orm.em, [userId])
@@ -29,7 +32,7 @@ export async function exportData(deps: ExportDeps, given: Confirmed): Promise<{ 
     if (exportQuota.total() < policy.exportsAtOnce) throw refuse.export_under_way()
     throw refuse.exports_busy({ headers: { 'Retry-After': String(policy.exportRetryAfterSeconds) } })
   }
-  const confirming = given.ticket === undefined ? undefined : changeSelf(deps, caller, confirm)
+  const confirming = confirmation.ticket === undefined ? undefined : changeSelf(deps, caller, confirm)
   await confirming?.catch((error: unknown) => {
     exportQuota.release(userId)
     throw error

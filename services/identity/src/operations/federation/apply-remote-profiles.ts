@@ -16,13 +16,13 @@ export async function applyProfiles(deps: ProfileDeps, { origin, host, profiles,
   for (const profile of profiles) {
     const { homeUserId, profileUpdatedAt } = profile
     const replica = { homeInstance: host, homeUserId, isDeleted: false }
-    const known = await deps.orm.em.fork().findOne(User, replica)
-    if (!known || profileUpdatedAt < known.profileUpdatedAt) continue
-    const user = await changeUser(deps, known.id, (locked, em) =>
+    const stored = await deps.orm.em.fork().findOne(User, replica)
+    if (!stored || profileUpdatedAt < stored.profileUpdatedAt) continue
+    const user = await changeUser(deps, stored.id, (locked, em) =>
       applyTexts(deps, em, { user: locked, profile, requestId }),
     )
     if (!user) continue
-    if (profileUpdatedAt > known.profileUpdatedAt) applied += 1
+    if (profileUpdatedAt > stored.profileUpdatedAt) applied += 1
     for (const field of pictureFields) {
       const url = profile[field]
       if (url && url !== user[`${field}Source`]) deps.remotePictures.fetchLater({ user, field, url, origin })
@@ -55,8 +55,8 @@ type Texts = Exclude<HomeField, (typeof pictureFields)[number]>
 
 /** Other instances have other limits: an overlong text is cut, an unknown color is null. */
 export function textsOf(profile: { [N in Texts]?: string | null | undefined }): Partial<Pick<User, Texts>> {
-  const named = homeFields.filter(isText).filter((name) => profile[name] !== undefined)
-  return Object.fromEntries(named.map((name): [Texts, unknown] => [name, shownValue(name, profile[name] ?? null)]))
+  const fields = homeFields.filter(isText).filter((name) => profile[name] !== undefined)
+  return Object.fromEntries(fields.map((name): [Texts, unknown] => [name, shownValue(name, profile[name] ?? null)]))
 }
 
 const isText = (name: HomeField): name is Texts => profileFields[name].kind !== 'picture'
@@ -69,8 +69,8 @@ function shownValue(name: Texts, value: string | null): string | null {
 }
 
 /** At most `max` code points. Null when nothing is left. */
-export function shortened(given: string | null | undefined, { max, lines }: { max: number; lines: string }) {
-  const text = given ?? ''
+export function shortened(value: string | null | undefined, { max, lines }: { max: number; lines: string }) {
+  const text = value ?? ''
   const trimmed = (lines === 'one' ? inOneLine(text) : text).trim()
   return [...trimmed].slice(0, max).join('').trim() || null
 }

@@ -16,10 +16,10 @@ export async function deleteFederatedIdentity(deps: DeletionDeps, deletion: Iden
   let isDeleted = false
   // Imported data may have more than one.
   for (;;) {
-    const found = await findIdentity(deps.orm.em.fork(), identity)
-    if (!found || found.isDeleted) return isDeleted ? ('deleted' as const) : ('absent' as const)
-    const audience = await askBeforeDeletion(deps, found, blocked)
-    const state = await changeUser(deps, found.id, async (user, em) => {
+    const identityOwner = await findIdentity(deps.orm.em.fork(), identity)
+    if (!identityOwner || identityOwner.isDeleted) return isDeleted ? ('deleted' as const) : ('absent' as const)
+    const audience = await askBeforeDeletion(deps, identityOwner, blocked)
+    const state = await changeUser(deps, identityOwner.id, async (user, em) => {
       // A detached account has no home that decides over it.
       if (!user || user.isDeleted || user.isLocal()) return null
       return await deleteLockedAccount(deps, em, { user, mode, actor: null, requestId, audience, blocked })

@@ -25,8 +25,8 @@ export async function issueFederationCredential(
       const secret = decrypt(deps.encryptionKey, stored.secret, context)
       return { origin, secret, provisioned: stored.provisionedAt instanceof Date }
     }
-    const held = await em.count(FederationCredential, { userId: user.id })
-    if (held >= limits.federationCredentialsMax) throw refuse.too_many_federation_credentials()
+    const credentialCount = await em.count(FederationCredential, { userId: user.id })
+    if (credentialCount >= limits.federationCredentialsMax) throw refuse.too_many_federation_credentials()
     const secret = randomToken(deps.random, policy.federationCredentialBytes)
     const provisionedAt = markProvisioned ? now : null
     const sealed = encrypt(deps.encryptionKey, secret, context)

@@ -9,9 +9,9 @@ import { changeSelf, type OwnAct } from '../change-account.ts'
 /** The token counts once, for a minute, for one instance. federation-fanout verifies it. protocol.md 4.6, step 1. */
 export async function issueAttachProof(
   deps: OperationContext & Pick<Deps, 'config'>,
-  { caller, targetDomain: given }: OwnAct & { targetDomain: string },
+  { caller, targetDomain: typedDomain }: OwnAct & { targetDomain: string },
 ): Promise<{ token: string }> {
-  const targetDomain = normalizeHost(given.trim())
+  const targetDomain = normalizeHost(typedDomain.trim())
   const isOwn = targetDomain === deps.config.publicAddress.domain
   if (!isHost(targetDomain) || isOwn) throw refuse.target_domain_invalid()
   const token = deps.random.bytes(policy.attachProofBytes).toString('hex')

@@ -27,9 +27,9 @@ type Lookup = z.infer<typeof lookUpByHomeId.reply>
 
 /** The former home confirms the token. The account takes over the stub of its new identity. protocol.md 4.6, steps 2-4. */
 export async function reattach(deps: ReattachDeps, { caller, token, requestId }: OwnAct & { token: string }) {
-  const found = await deps.orm.em.fork().findOne(User, { id: caller.userId, isDeleted: false })
-  if (!found) throw refuse.account_deleted()
-  const identity = await proveIdentity(deps, { user: found, token, requestId })
+  const stored = await deps.orm.em.fork().findOne(User, { id: caller.userId, isDeleted: false })
+  if (!stored) throw refuse.account_deleted()
+  const identity = await proveIdentity(deps, { user: stored, token, requestId })
   const lookup = await askProfile(deps, identity, requestId)
   const binding = changeSelf(deps, caller, (user, em) => bindIdentity(deps, em, { user, identity, lookup, requestId }))
   const { user, state, stubState } = await refuseViolation(binding, 'users_identity_unique', refuse.identity_held)

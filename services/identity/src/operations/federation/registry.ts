@@ -20,9 +20,9 @@ export async function putRegistry(deps: OperationContext, list: z.infer<typeof r
   await changeSelf(deps, caller, async (user, em) => {
     const stored = await em.findOne(FederationRegistry, { userId: user.id })
     if (stored && updatedAt <= stored.updatedAt) throw refuse.registry_conflict()
-    const known = new Set(stored?.entries.map(spelling))
+    const storedOrigins = new Set(stored?.entries.map(spelling))
     await em.upsert(FederationRegistry, { userId: user.id, entries: registry, updatedAt })
-    if (registry.every((entry) => known.has(spelling(entry)))) return
+    if (registry.every((entry) => storedOrigins.has(spelling(entry)))) return
     await recordProfileChange(em, deps, { user, changed: ['federationRegistry'], requestId })
   })
   deps.afterCommit.publishEvents()

@@ -18,9 +18,9 @@ export async function resolveReplicatedUser({ orm, clock, random }: OperationCon
   const base = stubBaseName(identity)
   for (let attempt = 0; attempt < policy.stubNameAttempts; attempt += 1) {
     const em = orm.em.fork()
-    const known = await findIdentity(em, identity)
-    if (known?.isDeleted) throw refuse.not_found()
-    if (known) return { id: known.id, created: false }
+    const existing = await findIdentity(em, identity)
+    if (existing?.isDeleted) throw refuse.not_found()
+    if (existing) return { id: existing.id, created: false }
     const username = stubUsername(base, { host, attempt, hex: random.bytes(4).toString('hex') })
     if (!username) throw refuse.home_instance_invalid()
     const stub = { ...identity, homeInstance: host, username, createdAt: new Date(clock.now()) }

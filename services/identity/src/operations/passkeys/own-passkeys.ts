@@ -30,8 +30,8 @@ export async function listPasskeys({ orm }: Pick<OperationContext, 'orm'>, userI
 }
 
 /** What a browser needs to make a passkey, for `addPasskey` within five minutes. Contract: 3, Passkeys. */
-export async function beginPasskey(deps: OwnDeps, given: Confirmed): Promise<z.infer<typeof creationOptions>> {
-  return await changeConfirmed(deps, { ...given, judge: requireLocal }, async (user, em) => {
+export async function beginPasskey(deps: OwnDeps, confirmation: Confirmed): Promise<z.infer<typeof creationOptions>> {
+  return await changeConfirmed(deps, { ...confirmation, judge: requireLocal }, async (user, em) => {
     const { id, username, displayName } = user
     const passkeys = await em.find(Passkey, { userId: id })
     if (passkeys.length >= limits.passkeysMax) throw refuse.too_many_passkeys()
@@ -49,9 +49,9 @@ export async function beginPasskey(deps: OwnDeps, given: Confirmed): Promise<z.i
   })
 }
 
-/** Contract: 3, Passkeys. */
-export async function addPasskey(deps: OwnDeps, given: z.infer<typeof addPasskeyBody> & OwnAct) {
-  const { caller, name, response, requestId } = given
+/** The challenge, made for this account, stands for the password. Contract: 3, Passkeys. */
+export async function addPasskey(deps: OwnDeps, input: z.infer<typeof addPasskeyBody> & OwnAct) {
+  const { caller, name, response, requestId } = input
   requireLocal(await loadCaller(deps, caller))
   const { challenge, ...credential } = await verifyRegistration(deps, response)
   const adding = changeSelf(deps, caller, async (user, em) => {
@@ -69,12 +69,12 @@ export async function addPasskey(deps: OwnDeps, given: z.infer<typeof addPasskey
   return added
 }
 
-/** Contract: 3, Passkeys. */
-export async function removePasskey(deps: OwnDeps, { id, ...given }: Confirmed & { id: string }): Promise<void> {
-  await changeConfirmed(deps, given, async (user, em) => {
+/** Needs the own password: a stolen token must not take it away. Contract: 3, Passkeys. */
+export async function removePasskey(deps: OwnDeps, { id, ...confirmation }: Confirmed & { id: string }): Promise<void> {
+  await changeConfirmed(deps, confirmation, async (user, em) => {
     const passkey = await em.findOne(Passkey, { id, userId: user.id })
     if (!passkey) throw refuse.passkey_unknown()
-    await announce(em, deps, passkeyRemoved, { user, passkey, requestId: given.requestId })
+    await announce(em, deps, passkeyRemoved, { user, passkey, requestId: confirmation.requestId })
     await em.remove(passkey).flush()
     await requireWayIn(deps, em, user)
   })

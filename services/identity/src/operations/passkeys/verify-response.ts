@@ -34,9 +34,9 @@ export async function verifyRegistration(where: Where, response: z.infer<typeof 
     const attestation = decodeAttestationObject(Buffer.from(response.response.attestationObject, 'base64url'))
     const isSelfSigned = attestation.get('fmt') === 'packed' && !attestation.get('attStmt').get('x5c')
     if (attestation.get('fmt') !== 'none' && !isSelfSigned) throw new Error('attestation by others')
-    const given = { ...response, clientExtensionResults: {} }
+    const withoutExtensions = { ...response, clientExtensionResults: {} }
     const { challenge, ...expected } = expectationOf(where)
-    const verification = { ...expected, response: given, supportedAlgorithmIDs: algorithms }
+    const verification = { ...expected, response: withoutExtensions, supportedAlgorithmIDs: algorithms }
     const { registrationInfo } = await verifyRegistrationResponse(verification)
     if (!registrationInfo) throw new Error('not verified')
     const { id: credentialId, publicKey, counter } = registrationInfo.credential
@@ -70,10 +70,10 @@ export async function verifyAssertion(where: Where, response: Assertion, { crede
 export const handleOf = (userId: string) => Buffer.from(userId).toString('base64url')
 
 function expectationOf({ config }: Where) {
-  let answered = ''
+  let answeredChallenge = ''
   return {
-    challenge: () => answered,
-    expectedChallenge: (challenge: string) => ((answered = challenge), true),
+    challenge: () => answeredChallenge,
+    expectedChallenge: (challenge: string) => ((answeredChallenge = challenge), true),
     expectedOrigin: [config.publicAddress.origin, ...(config.passkeyOrigins ?? [])],
     expectedRPID: config.publicAddress.domain,
     requireUserVerification: true,

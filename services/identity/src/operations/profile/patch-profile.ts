@@ -58,17 +58,17 @@ async function applyChange(deps: ProfileDeps, em: EntityManager, application: Ap
 }
 
 function valuesOf({ config }: Pick<Deps, 'config'>, changes: ProfileBody): ProfileValues {
-  const named = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined)) as ProfileValues
-  if (!changes.replicatedInstances) return named
+  const values = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined)) as ProfileValues
+  if (!changes.replicatedInstances) return values
   const isHttpAllowed = config.reach.allowPrivate.length > 0
-  return { ...named, replicatedInstances: normalizeInstances(changes.replicatedInstances, isHttpAllowed) }
+  return { ...values, replicatedInstances: normalizeInstances(changes.replicatedInstances, isHttpAllowed) }
 }
 
 /** The first entry of an origin counts. Throws invalid_input. Contract: 3, PATCH. */
 function normalizeInstances(submitted: readonly ReplicatedInstance[], isHttpAllowed: boolean): ReplicatedInstance[] {
   const byOrigin = new Map<string, ReplicatedInstance>()
-  for (const { origin: given, username } of submitted) {
-    const origin = normalizeOrigin(given)
+  for (const { origin: typedOrigin, username } of submitted) {
+    const origin = normalizeOrigin(typedOrigin)
     const isAllowed = origin?.startsWith('https://') || (isHttpAllowed && origin?.startsWith('http://'))
     if (!origin || !isAllowed || username === '') {
       const text = 'replicatedInstances must hold https origins and usernames'
@@ -95,9 +95,9 @@ async function checkNewIdentity({ orm, bus, clock }: ProfileDeps, { userId, home
   if (remaining < 0) throw rateLimited(retryAfter)
   await refuseHeldIdentity(em, identity, userId)
   const options = { requestId, timeoutMs: policy.lookupCallTimeoutMs }
-  const asked = await bus.request(lookUpByHomeId, { host: identity.homeInstance, homeUserId }, options)
-  if (asked.outcome === 'no_peer') return
-  const confirmed = asked.outcome === 'found' ? baseUsername(asked.username ?? '').toLowerCase() : undefined
+  const lookup = await bus.request(lookUpByHomeId, { host: identity.homeInstance, homeUserId }, options)
+  if (lookup.outcome === 'no_peer') return
+  const confirmed = lookup.outcome === 'found' ? baseUsername(lookup.username ?? '').toLowerCase() : undefined
   if (confirmed !== baseUsername(user.username)) throw refuse.identity_unconfirmed()
 }
 

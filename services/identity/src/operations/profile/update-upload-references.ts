@@ -15,8 +15,8 @@ type ReferenceUpdate = {
 export async function updateUploadReferences(em: EntityManager, { user, changes, now }: ReferenceUpdate) {
   const isFilename = (name: string | null | undefined): name is string => Boolean(name)
   const before = new Set(pictureFields.map((field) => user[field]).filter(isFilename))
-  const named = pictureFields.map((field) => (changes[field] === undefined ? user[field] : changes[field]))
-  const after = new Set(named.filter(isFilename))
+  const filenames = pictureFields.map((field) => (changes[field] === undefined ? user[field] : changes[field]))
+  const after = new Set(filenames.filter(isFilename))
   for (const filename of after) {
     if (before.has(filename)) continue
     // The cleanup deletes by one statement too: whichever commits first decides.

@@ -13,7 +13,7 @@ import { identityConstraint, insertIdentity } from '../accounts/insert-identity.
 import { judgeLoginCode, type FactorDeps } from '../accounts/judge-code.ts'
 import { recordSignIn, type Sender } from '../accounts/sign-ins.ts'
 import { findWaiting } from '../accounts/waiting.ts'
-import type { Held } from '../approval/hold-registration.ts'
+import type { HeldRegistration } from '../approval/hold-registration.ts'
 import { refuseSuspended } from '../credentials/log-in.ts'
 import { registerLocal } from '../registration/register-local.ts'
 import type { SignInDeps } from './start-sign-in.ts'
@@ -25,19 +25,19 @@ export type Finish = z.infer<typeof finishProviderBody> & Sender
  * Logs in the account with the identity of a ticket, or registers one. Throws ticket_invalid, provider_unknown,
  * registration_pending, and as `logIn` and `registerLocal`. Contract: 3, Identity providers.
  */
-export async function finishSignIn(deps: FinishDeps, given: Finish): Promise<Registered | Held> {
+export async function finishSignIn(deps: FinishDeps, input: Finish): Promise<Registered | HeldRegistration> {
   const em = deps.orm.em.fork()
-  const ticket = await findTicket(deps, em, { ticket: given.ticket, purpose: 'login' })
+  const ticket = await findTicket(deps, em, { ticket: input.ticket, purpose: 'login' })
   if (!ticket) throw refuse.ticket_invalid()
   const provider = deps.providers.require(ticket.provider)
   if (provider.issuer !== ticket.issuer) throw refuse.ticket_invalid()
   const { issuer, subject } = ticket
-  const known = await em.findOne(LinkedIdentity, { issuer, subject })
-  if (known) return await logInLinked(deps, { ...given, provider, ticket, known })
+  const linkedIdentity = await em.findOne(LinkedIdentity, { issuer, subject })
+  if (linkedIdentity) return await logInLinked(deps, { ...input, provider, ticket, linkedIdentity })
   if (await findWaiting(deps, em, { issuer, subject })) throw refuse.registration_pending()
-  return await register(deps, { ...given, provider, ticket }).catch(async (error: unknown) => {
+  return await register(deps, { ...input, provider, ticket }).catch(async (error: unknown) => {
     // Another tab was first.
-    if (violates(error, identityConstraint)) return await finishSignIn(deps, given)
+    if (violates(error, identityConstraint)) return await finishSignIn(deps, input)
     throw error
   })
 }
@@ -45,11 +45,14 @@ export async function finishSignIn(deps: FinishDeps, given: Finish): Promise<Reg
 type Attempt = Omit<Finish, 'ticket'> & { provider: Provider; ticket: ProviderTicket }
 
 /** The lock waits for a change that is not committed yet: no token outlives a change. */
-async function logInLinked(deps: FinishDeps, attempt: Attempt & { known: LinkedIdentity }): Promise<Registered> {
-  const { ticket, known, provider, client, code, requestId } = attempt
+async function logInLinked(
+  deps: FinishDeps,
+  attempt: Attempt & { linkedIdentity: LinkedIdentity },
+): Promise<Registered> {
+  const { ticket, linkedIdentity, provider, client, code, requestId } = attempt
   const logIn = async (em: EntityManager) => {
-    const user = await em.findOne(User, { id: known.userId }, { lockMode: LockMode.PESSIMISTIC_READ })
-    const identity = await em.findOne(LinkedIdentity, { id: known.id, userId: known.userId })
+    const user = await em.findOne(User, { id: linkedIdentity.userId }, { lockMode: LockMode.PESSIMISTIC_READ })
+    const identity = await em.findOne(LinkedIdentity, { id: linkedIdentity.id, userId: linkedIdentity.userId })
     if (!user || user.isDeleted || !user.isLocal() || !identity) throw refuse.ticket_invalid()
     refuseSuspended(user)
     const refusal = provider.secondFactor === 'ask' && (await judgeLoginCode(deps, em, { user, code, requestId }))
@@ -59,7 +62,7 @@ async function logInLinked(deps: FinishDeps, attempt: Attempt & { known: LinkedI
     identity.lastUsedAt = new Date(now)
     return { user, created: false, issuedAt: await recordSignIn(em, { user, now, method: 'provider', client }) }
   }
-  const loggedIn = await transaction(deps.orm, logIn, { accountId: known.userId })
+  const loggedIn = await transaction(deps.orm, logIn, { accountId: linkedIdentity.userId })
   if (!('refusal' in loggedIn)) return loggedIn
   deps.afterCommit.publishEvents()
   throw loggedIn.refusal
@@ -68,12 +71,12 @@ async function logInLinked(deps: FinishDeps, attempt: Attempt & { known: LinkedI
 /** As everybody registers, but without a password. What is refused uses no ticket up. */
 async function register(
   deps: FinishDeps,
-  { provider, ticket, username, ...given }: Attempt,
-): Promise<Registered | Held> {
+  { provider, ticket, username, ...fields }: Attempt,
+): Promise<Registered | HeldRegistration> {
   const { registration: gate } = provider
   if (gate === 'never') throw refuse.registration_by_provider_closed()
   if (!username) throw refuse.provider_username_required({ fields: await offerOf(deps, gate, ticket) })
-  const { displayName, inviteToken, reason, address, client, requestId } = given
+  const { displayName, inviteToken, reason, address, client, requestId } = fields
   const registration = {
     username,
     displayName,

@@ -8,7 +8,7 @@ import { z } from 'zod'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { policy } from '../../policy.ts'
 import { lockUser } from '../../queries/load-user.ts'
-import { actorOf, enterAct } from '../change-account.ts'
+import { actorOf, writeAuditEntry } from '../change-account.ts'
 import { endLockedSessions } from '../credentials/end-sessions.ts'
 import { useOnce } from '../use-once.ts'
 import { algorithms } from './take-callback.ts'
@@ -23,10 +23,10 @@ type Logout = { provider: Provider; logoutToken: unknown; requestId: string }
 export async function logOutByProvider(deps: LogoutDeps, { provider, logoutToken, requestId }: Logout): Promise<void> {
   const claims = await verifyLogoutToken(deps, provider, logoutToken)
   const identity = { issuer: provider.issuer, subject: claims.sub }
-  const known = await deps.orm.em.fork().findOne(LinkedIdentity, identity)
+  const stored = await deps.orm.em.fork().findOne(LinkedIdentity, identity)
   const logOut = async (em: EntityManager) => {
     // A login locks its account before its ticket, too.
-    if (known) await lockUser(em, known.userId)
+    if (stored) await lockUser(em, stored.userId)
     await useToken(em, identity.issuer, claims)
     await em.nativeDelete(ProviderTicket, identity)
     // A registration that used one up has ended.
@@ -35,10 +35,10 @@ export async function logOutByProvider(deps: LogoutDeps, { provider, logoutToken
     if (!user) return undefined
     const ended = await endLockedSessions(deps, em, { user, actor: actorOf(user), requestId })
     const detail = { provider: provider.id }
-    enterAct(em, { action: 'user.sessions-ended-by-provider', user, detail, at: ended.issuedAt })
+    writeAuditEntry(em, { action: 'user.sessions-ended-by-provider', user, detail, at: ended.issuedAt })
     return ended.state
   }
-  const state = await transaction(deps.orm, logOut, known ? { accountId: known.userId } : {})
+  const state = await transaction(deps.orm, logOut, stored ? { accountId: stored.userId } : {})
   if (state) await deps.afterCommit.invalidateCache(state)
 }
 

@@ -9,7 +9,7 @@ import { findTicket, identityOf, useTicket } from '../../providers/tickets.ts'
 import { identityReply } from '../../queries/list-identities.ts'
 import { identityConstraint, insertIdentity } from '../accounts/insert-identity.ts'
 import { requireWayIn } from '../accounts/ways-in.ts'
-import { enterAct, refuseViolation } from '../change-account.ts'
+import { refuseViolation, writeAuditEntry } from '../change-account.ts'
 import { changeConfirmed, type Confirmed } from '../credentials/verify-password.ts'
 import type { FinishDeps } from './finish-sign-in.ts'
 import { requireProviderUser } from './start-sign-in.ts'
@@ -21,16 +21,16 @@ type Link = Omit<Confirmed, 'ticket'> & { ticket: unknown; confirm?: unknown }
  * Links what the caller signed in with. Throws ticket_refused, providers_local_only, identity_held, identity_limit,
  * registration_pending, and as `verifyOwnPassword`; what is refused uses no ticket up. Contract: 3, Identity providers.
  */
-export async function linkIdentity(deps: FinishDeps, { ticket: given, confirm, ...act }: Link) {
-  const ticket = await findTicket(deps, deps.orm.em.fork(), { ticket: given, purpose: 'link' })
+export async function linkIdentity(deps: FinishDeps, { ticket: ticketText, confirm, ...act }: Link) {
+  const ticket = await findTicket(deps, deps.orm.em.fork(), { ticket: ticketText, purpose: 'link' })
   if (ticket?.userId !== act.caller.userId) throw refuse.ticket_refused()
   const { issuer, subject, provider } = ticket
   const confirmed = { ...act, ticket: confirm, judge: requireProviderUser }
   const linking = changeConfirmed(deps, confirmed, async (user, em) => {
     if (!(await useTicket(em, ticket))) throw refuse.ticket_refused()
-    const known = await em.findOne(LinkedIdentity, { issuer, subject })
-    if (known && known.userId !== user.id) throw refuse.identity_held()
-    if (known) return known
+    const existing = await em.findOne(LinkedIdentity, { issuer, subject })
+    if (existing && existing.userId !== user.id) throw refuse.identity_held()
+    if (existing) return existing
     const count = await em.count(LinkedIdentity, { userId: user.id })
     if (count >= limits.linkedIdentitiesMax) throw refuse.identity_limit()
     const at = await deps.databaseTime(em)
@@ -51,15 +51,15 @@ export async function linkIdentity(deps: FinishDeps, { ticket: given, confirm, .
 type Unlink = Confirmed & { caller: ActingCaller; id: string }
 
 /** Throws linked_identity_unknown, last_sign_in_method, and as `verifyOwnPassword`. Contract: 3, Identity providers. */
-export async function unlinkIdentity(deps: FinishDeps, { id, ...given }: Unlink): Promise<void> {
-  await changeConfirmed(deps, given, async (user, em) => {
+export async function unlinkIdentity(deps: FinishDeps, { id, ...confirmation }: Unlink): Promise<void> {
+  await changeConfirmed(deps, confirmation, async (user, em) => {
     const identity = await em.findOne(LinkedIdentity, { id, userId: user.id })
     if (!identity) throw refuse.linked_identity_unknown()
     await em.remove(identity).flush()
     await requireWayIn(deps, em, user)
     const at = await deps.databaseTime(em)
     const { provider } = identity
-    await announce(deps, em, { user, at, provider, change: 'unlinked', requestId: given.requestId })
+    await announce(deps, em, { user, at, provider, change: 'unlinked', requestId: confirmation.requestId })
   })
   deps.afterCommit.publishEvents()
 }
@@ -68,7 +68,7 @@ type Change = { user: User; at: number; provider: string; change: 'linked' | 'un
 
 async function announce({ random }: FinishDeps, em: EntityManager, { user, at, requestId, ...changed }: Change) {
   const { provider, change } = changed
-  enterAct(em, { action: `user.identity-${change}`, user, at, detail: { provider } })
+  writeAuditEntry(em, { action: `user.identity-${change}`, user, at, detail: { provider } })
   await enqueueNotice(em, { user, kind: `identity_${change}`, at, data: { provider } })
   await enqueue(em, identityChanged, { userId: user.id, at, ...changed }, { id: random.uuid(), requestId })
 }

@@ -31,7 +31,7 @@ export function requireProviderUser(user: User): void {
  * Where the browser goes, and the secret that binds it: several tabs share it. Throws provider_unknown, provider_unavailable,
  * unauthorized, providers_local_only. Contract: 3, Identity providers.
  */
-export async function startSignIn(deps: SignInDeps, { provider: id, purpose, redirect, caller, ...given }: Start) {
+export async function startSignIn(deps: SignInDeps, { provider: id, purpose, redirect, caller, ...browser }: Start) {
   const provider = deps.providers.require(id)
   const userId = purpose === 'login' ? null : await requireLinker(deps, caller)
   const client = await loadClient()
@@ -40,7 +40,7 @@ export async function startSignIn(deps: SignInDeps, { provider: id, purpose, red
     deps.log.warn({ err: cause, provider: id }, 'identity provider cannot be used')
     throw unavailable(cause)
   })
-  const cookie = given.cookie ?? randomToken(deps.random, policy.providerSecretBytes)
+  const cookie = browser.cookie ?? randomToken(deps.random, policy.providerSecretBytes)
   const state = randomToken(deps.random, policy.providerSecretBytes)
   const nonce = randomToken(deps.random, policy.providerSecretBytes)
   const codeVerifier = client.randomPKCECodeVerifier()

@@ -73,13 +73,15 @@ async function readSignIn(deps: SignInDeps, { provider, flow, query, state }: Re
   if ((claims.azp ?? provider.clientId) !== provider.clientId) throw new Faulty('for another client')
   await abortable(verifySignature(deps, provider, tokens.id_token ?? ''), signal)
   const isNew = flow.purpose !== 'confirm' && !(await isKnown(deps, provider, claims.sub))
-  const told = isNew ? await readFurtherClaims({ configuration, claims, accessToken: tokens.access_token }) : claims
+  const allClaims = isNew
+    ? await readFurtherClaims({ configuration, claims, accessToken: tokens.access_token })
+    : claims
   const authTime = (claims.auth_time ?? NaN) * 1_000
   // Some providers count milliseconds, which would be fresh for ever.
   const isPlausible = authTime < deps.clock.now() + policy.freshSignInMs
   return {
     subject: claims.sub,
-    claims: readClaims(told, provider.usernameClaim),
+    claims: readClaims(allClaims, provider.usernameClaim),
     authTime: isPlausible ? new Date(authTime) : null,
   }
 }
@@ -100,10 +102,14 @@ async function isKnown({ orm }: SignInDeps, { issuer }: Provider, subject: strin
   return (await orm.em.fork().count(LinkedIdentity, { issuer, subject })) > 0
 }
 
-type Told = { configuration: Configuration; claims: IDToken; accessToken: string }
+type VerifiedTokens = { configuration: Configuration; claims: IDToken; accessToken: string }
 
 /** A name is not worth a failure. */
-async function readFurtherClaims({ configuration, claims, accessToken }: Told): Promise<Record<string, unknown>> {
+async function readFurtherClaims({
+  configuration,
+  claims,
+  accessToken,
+}: VerifiedTokens): Promise<Record<string, unknown>> {
   if (!configuration.serverMetadata().userinfo_endpoint) return claims
   const { fetchUserInfo } = await loadClient()
   const further = await fetchUserInfo(configuration, accessToken, claims.sub).catch(() => ({}))
@@ -119,11 +125,11 @@ function outcomeOf(error: unknown): ProviderCallbackError {
 /** What an operator needs, and never a token: the error codes of OAuth and their descriptions. */
 function reasonOf(error: unknown) {
   if (!(error instanceof Error)) return { reason: 'unknown' }
-  const told = error as Error & Partial<Record<'code' | 'error' | 'error_description', unknown>>
-  const { code, error: oauthError, error_description: description } = told
-  const named = typeof code === 'string' ? `${error.name} ${code}` : error.name
+  const details = error as Error & Partial<Record<'code' | 'error' | 'error_description', unknown>>
+  const { code, error: oauthError, error_description: description } = details
+  const errorName = typeof code === 'string' ? `${error.name} ${code}` : error.name
   return {
-    reason: error instanceof Faulty ? explain(error) : isRefusal(error) ? explain(error.cause) : named,
+    reason: error instanceof Faulty ? explain(error) : isRefusal(error) ? explain(error.cause) : errorName,
     ...(typeof oauthError === 'string' && { oauthError: oauthError.slice(0, policy.providerErrorMax) }),
     ...(typeof description === 'string' && { description: description.slice(0, policy.providerErrorMax) }),
   }

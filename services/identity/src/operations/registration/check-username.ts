@@ -22,12 +22,12 @@ const readHeldByName = batchedRead({
   key: 'username',
 })
 
-/** Spec: check-username; Contract: 3. */
+/** The reasons that registration would give, before anything is entered. Spec: check-username; Contract: 3, check-username. */
 export async function checkUsername(
   { orm, config, databaseTime }: Pick<Deps, 'orm' | 'config' | 'databaseTime'>,
-  asked = '',
+  typed = '',
 ) {
-  const username = usernameHere(asked, config.publicAddress.domain)
+  const username = usernameHere(typed, config.publicAddress.domain)
   if (username === '') throw withReason('username_required')
   const fault = findLocalFault(username)
   if (fault) return unavailable(fault)
@@ -42,8 +42,8 @@ export async function checkUsername(
 
 /** By a registration that waits. Contract: 3, Approval. */
 async function isHeld({ orm, databaseTime }: Pick<Deps, 'orm' | 'databaseTime'>, username: string): Promise<boolean> {
-  const held = await readHeldByName(orm.em, username)
-  return held !== undefined && isWaiting(held, await databaseTime(orm.em.fork()))
+  const registration = await readHeldByName(orm.em, username)
+  return registration !== undefined && isWaiting(registration, await databaseTime(orm.em.fork()))
 }
 
 const unavailable = ({ message: reason, code }: Refusal) => ({ available: false, reason, code })

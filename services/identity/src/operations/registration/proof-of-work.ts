@@ -64,9 +64,9 @@ export async function offerChallenge(deps: OfferDeps, { isLocal, address }: Aski
 type Proof = z.infer<typeof proofPayload>
 
 /** Uses nothing up: call `useProof` before what costs. Throws proof_required, proof_refused. Contract: 3, Proof of work. */
-export async function judgeProof({ clock, proofKeys }: ProofDeps, given: unknown): Promise<Proof> {
-  if (given === undefined || given === null || given === '') throw refuse.proof_required()
-  const proof = readProof(given)
+export async function judgeProof({ clock, proofKeys }: ProofDeps, payload: unknown): Promise<Proof> {
+  if (payload === undefined || payload === null || payload === '') throw refuse.proof_required()
+  const proof = readProof(payload)
   if (!proof || proof.challenge.parameters.expiresAt * 1_000 < clock.now()) throw refuse.proof_refused()
   const { verifySolution, deriveKey } = await loadLibrary()
   for (const keys of proofKeys) {
@@ -75,10 +75,10 @@ export async function judgeProof({ clock, proofKeys }: ProofDeps, given: unknown
   throw refuse.proof_refused()
 }
 
-function readProof(given: unknown): Proof | undefined {
-  if (typeof given !== 'string' || given.length > policy.proofLengthMax) return undefined
+function readProof(payload: unknown): Proof | undefined {
+  if (typeof payload !== 'string' || payload.length > policy.proofLengthMax) return undefined
   try {
-    return proofPayload.parse(JSON.parse(Buffer.from(given, 'base64').toString()))
+    return proofPayload.parse(JSON.parse(Buffer.from(payload, 'base64').toString()))
   } catch {
     return undefined
   }

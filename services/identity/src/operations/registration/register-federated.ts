@@ -36,10 +36,10 @@ export async function registerFederated(deps: RegistrationDeps & AskDeps, regist
   let account: FederatedAccount | undefined
   for (;;) {
     const claim = { ...registration, username: identity.username }
-    const judged = stub ? await requireOwner(deps, stub, claim) : undefined
+    const verdict = stub ? await requireOwner(deps, stub, claim) : undefined
     const given = (account ??= { ...identity, ...(await readRegistration(deps, registration)) })
     const register = async (em: EntityManager) => {
-      const done = await insertOrUpgrade(deps, em, { given, judged })
+      const done = await insertOrUpgrade(deps, em, { given, judged: verdict })
       if (!('created' in done)) return done
       const { user, now, created } = done
       const facts = { user, now, client: registration.client }
@@ -56,28 +56,28 @@ export async function registerFederated(deps: RegistrationDeps & AskDeps, regist
   }
 }
 
-function parseIdentity({ config }: RegistrationDeps, given: FederatedRegistration): FederatedIdentity {
-  const homeInstance = given.homeInstance.toLowerCase()
-  const username = normalizeUsername(given.username)
-  if (!isHost(given.homeInstance)) throw refuse.home_instance_invalid()
+function parseIdentity({ config }: RegistrationDeps, registration: FederatedRegistration): FederatedIdentity {
+  const homeInstance = registration.homeInstance.toLowerCase()
+  const username = normalizeUsername(registration.username)
+  if (!isHost(registration.homeInstance)) throw refuse.home_instance_invalid()
   if (homeInstance.replace(/\.+$/, '') === config.publicAddress.domain) throw refuse.home_instance_is_here()
   // The suffix of a stub is no part of a name.
   if (!isFederatedUsername(username) || handleOf(username) !== baseUsername(username)) throw federatedFault(username)
-  const { homeUserId } = parseInput(registeredIdentity, given)
+  const { homeUserId } = parseInput(registeredIdentity, registration)
   return { homeInstance, homeUserId, username }
 }
 
 async function findStub(em: EntityManager, identity: FederatedIdentity): Promise<User | null> {
-  const found = await findFederatedUser(em, identity)
-  if (found && !found.isStub()) throw refuse.federated_account_exists()
-  await refuseTakenName(em, identity.username, found?.id)
-  return found
+  const owner = await findFederatedUser(em, identity)
+  if (owner && !owner.isStub()) throw refuse.federated_account_exists()
+  await refuseTakenName(em, identity.username, owner?.id)
+  return owner
 }
 
 /** `homeUserId`: what the home answered, null where it gave no answer. */
-type Judged = { stubId: string; homeUserId: string | null }
+type OwnerVerdict = { stubId: string; homeUserId: string | null }
 
-type Attempt = { given: FederatedAccount; judged: Judged | undefined }
+type Attempt = { given: FederatedAccount; judged: OwnerVerdict | undefined }
 
 /** An advisory lock serializes registrations of one identity. Returns a stub that came meanwhile, which has to be judged. */
 async function insertOrUpgrade(deps: OperationContext, em: EntityManager, { given, judged }: Attempt) {
@@ -103,8 +103,8 @@ async function retryOnConflict<T>(attempt: () => Promise<T>): Promise<T> {
     if (violates(error, 'users_username_unique') || violates(error, 'users_identity_unique')) return attempt()
     throw error
   })
-  const named = refuseViolation(retried, 'users_username_unique', refuse.username_taken)
-  return await refuseViolation(named, 'users_identity_unique', refuse.federated_account_exists)
+  const uniqueName = refuseViolation(retried, 'users_username_unique', refuse.username_taken)
+  return await refuseViolation(uniqueName, 'users_identity_unique', refuse.federated_account_exists)
 }
 
 type Claim = { username: string; password: string; requestId?: string | undefined }
@@ -113,7 +113,7 @@ type Claim = { username: string; password: string; requestId?: string | undefine
  * A homeUserId is public: the home of a stub is asked for the password. Where it gives no answer the setting decides.
  * Throws username_taken, `Unavailable`. Contract: 7, Registration over a stub.
  */
-async function requireOwner(deps: AskDeps, stub: User, claim: Claim): Promise<Judged> {
+async function requireOwner(deps: AskDeps, stub: User, claim: Claim): Promise<OwnerVerdict> {
   const { username: claimedName, password, requestId } = claim
   const endsAt = homeCheckEnds(deps)
   const { outcome, name: username } = await findNameAtHome(deps, { account: stub, claimedName, requestId })

@@ -7,12 +7,11 @@ import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../../deps.ts'
 import { isRegistrationOpen, loadSettings, type PlainSettings } from '../../queries/load-settings.ts'
-import { insertAccount, insertUniquely, readRegistration, refuseUnfreeName } from '../accounts/insert-account.ts'
-import type { NewAccount, Registered, Registration, RegistrationDeps } from '../accounts/insert-account.ts'
+import { insertAccount, insertUniquely, readRegistration, refuseUnfreeName, type NewAccount, type Registered, type Registration, type RegistrationDeps } from '../accounts/insert-account.ts'
 import type { NamedIdentity } from '../accounts/insert-identity.ts'
 import { recordSignIn } from '../accounts/sign-ins.ts'
 import { claimName } from '../accounts/waiting.ts'
-import { checkRequest, holdRegistration, type Held } from '../approval/hold-registration.ts'
+import { checkRequest, holdRegistration, type HeldRegistration } from '../approval/hold-registration.ts'
 import { requireLocalUsername } from './check-username.ts'
 import { judgeProof, useProof } from './proof-of-work.ts'
 
@@ -32,7 +31,7 @@ export async function registerLocal(
   deps: RegistrationDeps,
   registration: Registration,
   byProvider?: ByProvider,
-): Promise<Registered | Held> {
+): Promise<Registered | HeldRegistration> {
   if (!byProvider && !deps.config.passwords) throw refuse.registration_by_password_closed()
   const username = normalizeUsername(registration.username)
   requireLocalUsername(username)
@@ -94,8 +93,8 @@ async function checkLocalRegistrationOpen(
   if (isOpen && !(isMoreAsked && isShown)) return null
   if (!isShown) throw refuse.invite_required()
   if (typeof inviteToken !== 'string') throw refuse.invite_invalid()
-  const found = await findInvite(orm.em.fork(), { token: inviteToken, now: clock.now() })
-  if (found?.status !== 'active') throw refuse.invite_invalid()
+  const invite = await findInvite(orm.em.fork(), { token: inviteToken, now: clock.now() })
+  if (invite?.status !== 'active') throw refuse.invite_invalid()
   return inviteToken
 }
 

@@ -5,15 +5,18 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { enqueueNotice } from '../../mail/outbox.ts'
 import { createRecoveryCodes, judgeCode, readDemand, type FactorDeps, type RightCode } from '../accounts/judge-code.ts'
-import { actorOf, changeOther, enterAct, recordAccountEvent, type AdminAct, type Cause } from '../change-account.ts'
+import { actorOf, changeOther, recordAccountEvent, type AdminAct, type Cause, writeAuditEntry } from '../change-account.ts'
 import { changeConfirmed, type Confirmed } from '../credentials/verify-password.ts'
 
 type OwnDeps = FactorDeps & Pick<Deps, 'hasher'>
 type ConfirmedByCode = Confirmed & { code: string }
 
 /** New recovery codes, in place of those that are left. Contract: 3, Second factor. */
-export async function renewRecoveryCodes(deps: OwnDeps, given: ConfirmedByCode): Promise<{ recoveryCodes: string[] }> {
-  return await changeFactor(deps, given, async ({ factor, secret }) => {
+export async function renewRecoveryCodes(
+  deps: OwnDeps,
+  confirmation: ConfirmedByCode,
+): Promise<{ recoveryCodes: string[] }> {
+  return await changeFactor(deps, confirmation, async ({ factor, secret }) => {
     const { codes, hashes } = createRecoveryCodes(deps.random, secret)
     factor.recoveryCodes = hashes
     return { recoveryCodes: codes }
@@ -21,9 +24,9 @@ export async function renewRecoveryCodes(deps: OwnDeps, given: ConfirmedByCode):
 }
 
 /** Turns the own second factor off. Contract: 3, Second factor. */
-export async function endSecondFactor(deps: OwnDeps, given: ConfirmedByCode): Promise<void> {
-  const state = await changeFactor(deps, given, async (_, user, em) => {
-    return await end(deps, em, { user, actor: actorOf(user), requestId: given.requestId })
+export async function endSecondFactor(deps: OwnDeps, confirmation: ConfirmedByCode): Promise<void> {
+  const state = await changeFactor(deps, confirmation, async (_, user, em) => {
+    return await end(deps, em, { user, actor: actorOf(user), requestId: confirmation.requestId })
   })
   await deps.afterCommit.invalidateCache(state)
 }
@@ -33,7 +36,7 @@ export async function removeSecondFactor(deps: OperationContext, act: AdminAct):
   const { actor, requestId } = act
   const state = await changeOther(deps, act, async (user, em) => {
     if (!user.secondFactor) throw refuse.second_factor_off()
-    enterAct(em, { action: 'user.second-factor-removed', user, actor, at: deps.clock.now() })
+    writeAuditEntry(em, { action: 'user.second-factor-removed', user, actor, at: deps.clock.now() })
     return await end(deps, em, { user, actor, requestId })
   })
   await deps.afterCommit.invalidateCache(state)
@@ -42,12 +45,16 @@ export async function removeSecondFactor(deps: OperationContext, act: AdminAct):
 type Change<T> = (right: RightCode, user: User, em: EntityManager) => Promise<T>
 
 /** A change that password and code confirm. The failure of a wrong code is committed before it is thrown. */
-async function changeFactor<T>(deps: OwnDeps, { code, ...given }: ConfirmedByCode, change: Change<T>): Promise<T> {
-  const { requestId } = given
+async function changeFactor<T>(
+  deps: OwnDeps,
+  { code, ...confirmation }: ConfirmedByCode,
+  change: Change<T>,
+): Promise<T> {
+  const { requestId } = confirmation
   type Done = { changed: T; refusal?: undefined } | { refusal: Refusal }
-  const done = await changeConfirmed(deps, { ...given, judge: requireOn }, async (user, em): Promise<Done> => {
-    const judged = await judgeCode(deps, em, { user, code, wrong: 'second_factor_incorrect', requestId })
-    return judged.refusal ? judged : { changed: await change(judged, user, em) }
+  const done = await changeConfirmed(deps, { ...confirmation, judge: requireOn }, async (user, em): Promise<Done> => {
+    const judgement = await judgeCode(deps, em, { user, code, wrong: 'second_factor_incorrect', requestId })
+    return judgement.refusal ? judgement : { changed: await change(judgement, user, em) }
   })
   deps.afterCommit.publishEvents()
   if (done.refusal) throw done.refusal

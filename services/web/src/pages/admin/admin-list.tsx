@@ -18,21 +18,21 @@ export type Filter = { name: string; label: Text } & (
 )
 
 /** The filters that are set, and `cursor`. */
-export type Asked = Readonly<Record<string, string>>
+export type ListQuery = Readonly<Record<string, string>>
 type Page<T> = { items: T[]; nextCursor: string | null; count?: string }
 
 type Props<T> = {
   title: string
   filters?: readonly Filter[]
-  fetchPage: (query: Asked, signal: AbortSignal, client: Client) => Promise<Page<T>>
+  fetchPage: (query: ListQuery, signal: AbortSignal, client: Client) => Promise<Page<T>>
   watched?: Parameters<typeof useQuery>[2]
-  empty: (query: Asked) => string
+  empty: (query: ListQuery) => string
   icon?: IconName
   className?: string
-  toolbar?: (listed: { items: T[]; refetch: () => void; query: Asked }) => ReactNode
+  toolbar?: (list: { items: T[]; refetch: () => void; query: ListQuery }) => ReactNode
   children?: (item: T, refetch: () => void) => ReactNode
   /** In place of the list of `children`. */
-  show?: (items: T[], refetch: () => void, query: Asked) => ReactNode
+  show?: (items: T[], refetch: () => void, query: ListQuery) => ReactNode
 }
 
 const debounceMs = 250
@@ -43,13 +43,13 @@ const ownTimeZone = () => Intl.DateTimeFormat().resolvedOptions().timeZone
 /** A page of a list. Its filters and where it begins stand in the address, so that Back, a reload and a link keep them. */
 export function AdminList<T>(props: Props<T>) {
   const { title, filters = [], fetchPage, icon = 'info', className = '', children, show } = props
-  const { asked, isTurned, filter, turnTo } = useListAddress(filters)
-  const { cursor } = asked
-  const key = JSON.stringify([title, asked])
-  const sent = filters.some(({ type, name }) => type === 'date' && asked[name])
-    ? { ...asked, tz: ownTimeZone() }
-    : asked
-  const fetchData = async (...context: [AbortSignal, Client]) => ({ key, ...(await fetchPage(sent, ...context)) })
+  const { listQuery, isTurned, filter, turnTo } = useListAddress(filters)
+  const { cursor } = listQuery
+  const key = JSON.stringify([title, listQuery])
+  const request = filters.some(({ type, name }) => type === 'date' && listQuery[name])
+    ? { ...listQuery, tz: ownTimeZone() }
+    : listQuery
+  const fetchData = async (...context: [AbortSignal, Client]) => ({ key, ...(await fetchPage(request, ...context)) })
   const query = useQuery(key, fetchData, props.watched)
   const { refetch } = query
   const top = useRef<HTMLDivElement>(null)
@@ -67,21 +67,21 @@ export function AdminList<T>(props: Props<T>) {
   return (
     <section className="stack" aria-label={title}>
       <h2 className="visually-hidden">{title}</h2>
-      <Filters filters={filters} values={asked} onChange={filter} />
+      <Filters filters={filters} values={listQuery} onChange={filter} />
       <div ref={top} className="toolbar" tabIndex={-1} role="group" aria-label={title}>
         <p className="small muted" role="status" data-empty={!state}>
           {state}
         </p>
-        {props.toolbar?.({ items: page?.items ?? [], refetch, query: asked })}
+        {props.toolbar?.({ items: page?.items ?? [], refetch, query: listQuery })}
       </div>
       <QueryList
         query={{ ...query, loading: query.loading && isOld }}
         items={page?.items ?? null}
-        empty={props.empty(asked)}
+        empty={props.empty(listQuery)}
         icon={icon}
         rows={6}
         className={`card list ${className}`}
-        show={show && ((items: T[]) => show(items, refetch, asked))}
+        show={show && ((items: T[]) => show(items, refetch, listQuery))}
       >
         {children && ((item: T) => children(item, refetch))}
       </QueryList>
@@ -102,7 +102,7 @@ function useListAddress(filters: readonly Filter[]) {
   const [pathname, navigate] = useLocation()
   const search = new URLSearchParams(useSearch())
   const names = [...filters.map(({ name }) => name), 'cursor']
-  const filter = (changed: Asked, options?: NavigateOptions) => {
+  const filter = (changed: ListQuery, options?: NavigateOptions) => {
     const next = new URLSearchParams(location.search)
     for (const [name, value] of Object.entries({ cursor: '', ...changed })) {
       if (value) next.set(name, value)
@@ -111,17 +111,17 @@ function useListAddress(filters: readonly Filter[]) {
     navigate(next.size > 0 ? `${pathname}?${next}` : pathname, options)
   }
   return {
-    asked: Object.fromEntries([...search].filter(([name, value]) => names.includes(name) && value)) as Asked,
+    listQuery: Object.fromEntries([...search].filter(([name, value]) => names.includes(name) && value)) as ListQuery,
     isTurned: (history.state as { isTurned?: boolean } | null)?.isTurned === true,
     filter,
     turnTo: (cursor: string | null) => filter({ cursor: cursor ?? '' }, { state: { isTurned: cursor !== null } }),
   }
 }
 
-type Change = (changed: Asked, options?: NavigateOptions) => void
+type Change = (changed: ListQuery, options?: NavigateOptions) => void
 
 /** On phones all but the first are folded. */
-function Filters({ filters, values, onChange }: { filters: readonly Filter[]; values: Asked; onChange: Change }) {
+function Filters({ filters, values, onChange }: { filters: readonly Filter[]; values: ListQuery; onChange: Change }) {
   const [isOpen, setOpen] = useState(false)
   const [first, ...more] = filters
   if (!first) return null

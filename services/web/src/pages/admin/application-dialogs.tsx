@@ -91,7 +91,10 @@ export function ApplicationDialog({ row, onClose, onDone }: DialogProps) {
       act={row ? save : add}
       {...(row
         ? { done: t('{name} saved.', { name: entry.name.trim() }) }
-        : { next: (made: Credentials | null) => made && <ApplicationCredentials {...made} onClose={onClose} /> })}
+        : {
+            next: (credentials: Credentials | null) =>
+              credentials && <ApplicationCredentials {...credentials} onClose={onClose} />,
+          })}
       onClose={onClose}
       onDone={onDone}
     >

@@ -83,11 +83,11 @@ function ApplicationMenu({ application, onChanged }: Props) {
   const verification = useMutation()
   const { item, dialog } = useRowDialog({ row: application, name, onDone: onChanged })
   const verify = async () => {
-    const sent = await verification.run(
+    const isSent = await verification.run(
       (_, client) => client.call('testApplicationReceiver', { params: { id } }),
       t('Test signal for {name} is on its way.', { name }),
     )
-    if (sent) onChanged()
+    if (isSent) onChanged()
   }
   return (
     <>

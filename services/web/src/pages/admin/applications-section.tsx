@@ -6,13 +6,13 @@ import { useClient, useQuery } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 import { Phrase } from '../../language/phrase.tsx'
 import '../../styles/applications.css'
-import { AdminList, type Asked, type Filter } from './admin-list.tsx'
+import { AdminList, type ListQuery, type Filter } from './admin-list.tsx'
 import { ApplicationDialog } from './application-dialogs.tsx'
 import { ApplicationRow } from './application-row.tsx'
 
 const filters: readonly Filter[] = [{ name: 'q', label: 'Search', type: 'text', placeholder: 'Name or address' }]
 
-async function fetchPage({ q }: Asked, signal: AbortSignal, client: Client) {
+async function fetchPage({ q }: ListQuery, signal: AbortSignal, client: Client) {
   const { applications } = await client.call('listApplications', { signal })
   const text = q?.toLowerCase() ?? ''
   const items = applications.filter(({ id, name, redirectUris }) =>

@@ -7,7 +7,7 @@ import { formatDateTime, saveFile } from '../../components/format.ts'
 import { useMutation } from '../../hooks.ts'
 import { t, type Text } from '../../language/language.ts'
 import { Phrase } from '../../language/phrase.tsx'
-import { AdminList, type Asked, type Filter } from './admin-list.tsx'
+import { AdminList, type ListQuery, type Filter } from './admin-list.tsx'
 import { formatAction, formatAuditEntry } from './format-audit-entry.ts'
 
 const pageSize = 50
@@ -32,8 +32,8 @@ const listFilters = (): readonly Filter[] => [
 /** Contract: 5, audit. */
 export function AuditSection() {
   const download = useMutation()
-  const fetchPage = async (asked: Asked, signal: AbortSignal, client: Client, limit = pageSize) => {
-    const { actor, subject, action, ...others } = asked
+  const fetchPage = async (listQuery: ListQuery, signal: AbortSignal, client: Client, limit = pageSize) => {
+    const { actor, subject, action, ...others } = listQuery
     const findId = async (name: string | undefined) => {
       if (!name || name === 'operator' || /^\d+$/.test(name)) return name
       const username = name.replace(/^@/, '').toLowerCase()
@@ -52,10 +52,10 @@ export function AuditSection() {
     const { entries: items, nextCursor } = await client.call('listAudit', { query, signal })
     return { items, nextCursor }
   }
-  const save = async ({ cursor: _, ...asked }: Asked, signal: AbortSignal, client: Client) => {
+  const save = async ({ cursor: _, ...listQuery }: ListQuery, signal: AbortSignal, client: Client) => {
     const lines: string[] = []
     for (let cursor: string | null | undefined; cursor !== null && lines.length < downloadMax;) {
-      const page = await fetchPage({ ...asked, ...(cursor && { cursor }) }, signal, client, 100)
+      const page = await fetchPage({ ...listQuery, ...(cursor && { cursor }) }, signal, client, 100)
       lines.push(...page.items.map((entry) => `${JSON.stringify(entry)}\n`))
       cursor = page.nextCursor
     }
@@ -67,7 +67,7 @@ export function AuditSection() {
       filters={listFilters()}
       fetchPage={fetchPage}
       watched="any"
-      empty={(asked) => (Object.keys(asked).length > 0 ? t('No entries found.') : t('No entries yet.'))}
+      empty={(listQuery) => (Object.keys(listQuery).length > 0 ? t('No entries found.') : t('No entries yet.'))}
       toolbar={({ items, query }) =>
         items.length > 0 && (
           <MutationButton
@@ -95,8 +95,8 @@ export function AuditRow({ entry }: { entry: AuditEntry }) {
         <Phrase
           text={text as Text}
           values={{
-            actor: <Named id={entry.actorId}>{nameActor(entry)}</Named>,
-            target: <Named id={entry.targetType === 'user' ? entry.targetId : null}>{target}</Named>,
+            actor: <LinkedName id={entry.actorId}>{nameActor(entry)}</LinkedName>,
+            target: <LinkedName id={entry.targetType === 'user' ? entry.targetId : null}>{target}</LinkedName>,
           }}
         />
         {details && <span className="audit-entry__details small">{details}</span>}
@@ -111,7 +111,7 @@ function nameActor({ actorId, actorUsername }: AuditEntry): string {
   return actorUsername ?? t('Unknown user')
 }
 
-function Named({ id, children }: { id: string | null; children: string }) {
+function LinkedName({ id, children }: { id: string | null; children: string }) {
   const name = <UserName strong>{children}</UserName>
   return id ? <Link href={`/admin/users/${id}`}>{name}</Link> : name
 }

@@ -11,7 +11,7 @@ import { Badge, RelativeTime } from '../../components/status.tsx'
 import { useMutation, useQuery } from '../../hooks.ts'
 import { t, translate } from '../../language/language.ts'
 import { Phrase } from '../../language/phrase.tsx'
-import { AdminList, type Asked, type Filter } from './admin-list.tsx'
+import { AdminList, type ListQuery, type Filter } from './admin-list.tsx'
 import { PeerRow } from './peer-row.tsx'
 import { isInTrouble, peerStates } from './peer-states.ts'
 
@@ -31,22 +31,21 @@ const listFilters = (): readonly Filter[] => [
   },
 ]
 
-/** Contract: 7. */
 export function FederationSection() {
   const waiting = useQuery('requests', (signal, client) => client.call('listApprovalRequests', { signal }), 'peers')
   // The answer is all peers: a page of them is cut here.
-  const fetchPage = async ({ q, status, cursor }: Asked, signal: AbortSignal, client: Client) => {
+  const fetchPage = async ({ q, status, cursor }: ListQuery, signal: AbortSignal, client: Client) => {
     const { peers } = await client.call('listPeers', { signal })
     const text = q?.toLowerCase() ?? ''
-    const found = peers.filter(
+    const matching = peers.filter(
       (peer) =>
         `${hostOf(peer.origin)} ${peer.instanceName ?? ''}`.toLowerCase().includes(text) &&
         (!status || peer.status === status || (status === 'trouble' && isInTrouble(peer))),
     )
-    const start = found.findIndex(({ id }) => id === cursor) + 1
-    const items = found.slice(start, start + pageSize)
-    const count = found.length === 1 ? t('1 peer') : t('{count} peers', { count: found.length })
-    return { items, count, nextCursor: start + pageSize < found.length ? (items.at(-1)?.id ?? null) : null }
+    const start = matching.findIndex(({ id }) => id === cursor) + 1
+    const items = matching.slice(start, start + pageSize)
+    const count = matching.length === 1 ? t('1 peer') : t('{count} peers', { count: matching.length })
+    return { items, count, nextCursor: start + pageSize < matching.length ? (items.at(-1)?.id ?? null) : null }
   }
   return (
     <div className="stack stack--loose">
@@ -69,8 +68,8 @@ export function FederationSection() {
         fetchPage={fetchPage}
         watched="peers"
         icon="link"
-        empty={(asked) =>
-          Object.keys(asked).length > 0
+        empty={(listQuery) =>
+          Object.keys(listQuery).length > 0
             ? t('No peers found.')
             : t('No peers yet. Enter an instance’s address to send it a request.')
         }

@@ -62,13 +62,13 @@ export function formatAuditEntry(
   const { name, origin, ...others } = entry.detail
   const target =
     typeof name === 'string' ? name : typeof origin === 'string' ? hostOf(origin) : (entry.targetName ?? entry.targetId)
-  const told = Object.entries(others).map(([key, value]) => formatDetail(key, value))
+  const formatted = Object.entries(others).map(([key, value]) => formatDetail(key, value))
   return {
     text:
       (actionTexts as Readonly<Record<string, Text>>)[entry.action] ??
       `{actor} ${entry.action.replace(/[._-]+/g, ' ')} {target}`,
     target: target ?? '',
-    details: told.join(', '),
+    details: formatted.join(', '),
   }
 }
 
@@ -108,9 +108,9 @@ const details: Readonly<Record<string, { label: Text; values: Readonly<Record<st
 
 /** Numbers under a key that ends in `At` are times. */
 function formatDetail(key: string, value: unknown): string {
-  const known = details[key]
-  const text = known?.values[String(value)]
-  return `${known ? t(known.label) : key}: ${text ? t(text) : formatValue(key, value)}`
+  const detailText = details[key]
+  const text = detailText?.values[String(value)]
+  return `${detailText ? t(detailText.label) : key}: ${text ? t(text) : formatValue(key, value)}`
 }
 
 function formatValue(key: string, value: unknown): string {

@@ -18,7 +18,6 @@ import { UserLink } from './user-link.tsx'
 
 const pageSize = 20
 
-/** Contract: 4. */
 export function InvitesSection() {
   const { info } = useInstanceInfo()
   const options = { '': t('Active'), archived: t('Inactive') }
@@ -27,8 +26,8 @@ export function InvitesSection() {
       title={t('Invites')}
       filters={[{ name: 'status', label: 'Status', type: 'toggle', options }]}
       fetchPage={async ({ status, ...query }, signal, client) => {
-        const asked = { limit: pageSize, status: status === 'archived' ? status : 'active', ...query } as const
-        const { invites: items, nextCursor } = await client.call('listInvites', { query: asked, signal })
+        const inviteQuery = { limit: pageSize, status: status === 'archived' ? status : 'active', ...query } as const
+        const { invites: items, nextCursor } = await client.call('listInvites', { query: inviteQuery, signal })
         return { items, nextCursor }
       }}
       watched="invites"
@@ -109,14 +108,14 @@ const DeleteInviteDialog = askBefore<Invite>({
 
 function SuspendInvitedDialog({ row: invite, name, ...props }: RowDialogProps<Invite>) {
   const listUsers: Work<User[]> = async (signal, client) => {
-    const found: User[] = []
+    const users: User[] = []
     for (let cursor: string | null | undefined; cursor !== null;) {
       const query = { invite: invite.id, pageSize: limits.pageSizeMax, ...(cursor && { cursor }) }
       const page = await client.call('listUsers', { query, signal })
-      found.push(...page.users)
+      users.push(...page.users)
       cursor = page.nextCursor
     }
-    return found
+    return users
   }
   return <BulkSuspendDialog title={t('Suspend everyone who used {name}', { name })} listUsers={listUsers} {...props} />
 }

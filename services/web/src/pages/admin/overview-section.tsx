@@ -86,13 +86,13 @@ const storageKey = 'gatehouse_first_steps'
 
 /** Goes when all is done, or when it is hidden. */
 function FirstSteps({ done }: { done: Overview['firstSteps'] }) {
-  const [known, setKnown] = useState(() => recall(storageKey))
+  const [progress, setProgress] = useState(() => recall(storageKey))
   const note = (what: 'backup' | 'hidden') => {
     remember(storageKey, what)
-    setKnown(what)
+    setProgress(what)
   }
-  const isDone = (name: Step['name']) => (name === 'hasBackup' ? known === 'backup' : done[name])
-  if (known === 'hidden' || steps.every(({ name }) => isDone(name))) return null
+  const isDone = (name: Step['name']) => (name === 'hasBackup' ? progress === 'backup' : done[name])
+  if (progress === 'hidden' || steps.every(({ name }) => isDone(name))) return null
   return (
     <Card
       title={t('Get started')}

@@ -44,7 +44,6 @@ const ForgetDialog = askBefore<Peer>({
   done: '{host} removed from the list.',
 })
 
-/** Contract: 7. */
 export function PeerRow({ peer, onChanged }: { peer: Peer; onChanged: () => void }) {
   const recheck = useMutation()
   const host = hostOf(peer.origin)

@@ -42,10 +42,10 @@ export function RegistrationQueue({ rows, order, onDecided }: Props) {
     if (isHandled) event.preventDefault()
   }
   const act = (key: string): boolean => {
-    const named = acts[key]
+    const decision = acts[key]
     if (key === 'escape') queue.clear()
     else if (key === 'z') undo()
-    else if (named) decide(queue.chosen, named)
+    else if (decision) decide(queue.chosen, decision)
     else return false
     return true
   }
@@ -58,7 +58,10 @@ export function RegistrationQueue({ rows, order, onDecided }: Props) {
       onFocus={queue.onFocus}
       onBlur={queue.onBlur}
     >
-      <RegistrationToolbar {...{ rows, queue, decisions, undo }} onAct={(named) => decide(queue.selected, named)} />
+      <RegistrationToolbar
+        {...{ rows, queue, decisions, undo }}
+        onAct={(decision) => decide(queue.selected, decision)}
+      />
       <RegistrationRows {...{ groups, queue }} decide={decideOne(decisions, decide)} />
       {asking && <asking.Dialog rows={asking.rows} work={leaving} onClose={() => setAsking(null)} />}
     </div>

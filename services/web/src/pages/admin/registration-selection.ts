@@ -19,8 +19,8 @@ export function moveTo(order: readonly string[], selection: Selection, to: strin
   const { ids, current } = selection
   const anchor = selection.anchor ?? current ?? to
   const before = current === null ? [] : rangeOf(order, anchor, current)
-  const kept = [...ids].filter((id) => !before.includes(id))
-  return { ids: new Set([...kept, ...rangeOf(order, anchor, to)]), current: to, anchor }
+  const remaining = [...ids].filter((id) => !before.includes(id))
+  return { ids: new Set([...remaining, ...rangeOf(order, anchor, to)]), current: to, anchor }
 }
 
 export function toggle(selection: Selection, id: string): Selection {

@@ -30,8 +30,8 @@ export function RegistrationsSection() {
       title={t('Registrations')}
       filters={listFilters()}
       fetchPage={async ({ q }, signal, client) => {
-        const listed = await fetchRegistrations(client, q, signal)
-        return { items: listed.registrations, nextCursor: null, count: formatCount(listed) }
+        const page = await fetchRegistrations(client, q, signal)
+        return { items: page.registrations, nextCursor: null, count: formatCount(page) }
       }}
       watched="registrations"
       empty={({ q }) => (q ? t('No registrations found.') : nobody)}
@@ -43,9 +43,9 @@ export function RegistrationsSection() {
   )
 }
 
-type Listed = Awaited<ReturnType<typeof fetchRegistrations>>
+type RegistrationsPage = Awaited<ReturnType<typeof fetchRegistrations>>
 
-function formatCount({ registrations, total, isWhole }: Listed): string {
+function formatCount({ registrations, total, isWhole }: RegistrationsPage): string {
   if (total === 1) return t('1 person is waiting')
   const count = upTo(limits.waitingCountMax)(total)
   if (isWhole) return t('{count} are waiting', { count })

@@ -98,7 +98,7 @@ const showText = (value: string | string[] | null): string => (Array.isArray(val
 const readText = (name: TextName, text: string): string | string[] =>
   name === 'reservedUsernames' ? splitReservations(text) : text
 
-/** Spec: POST register, toggle matrix. */
+/** The two gates of registration. Spec: Registration 7. */
 export function SettingsSection() {
   const { info } = useInstanceInfo()
   const query = useQuery('settings', (signal, client) => client.call('getSettings', { signal }), 'settings')
@@ -162,7 +162,7 @@ const rows = [
   { local: false, federated: false, newAccounts: 'invite only', fromOthers: 'not allowed' },
 ] as const
 
-/** Spec: POST register, toggle matrix. */
+/** The two gates of registration. Spec: Registration 7. */
 function RegistrationRules({ local, federated }: { local: boolean | undefined; federated: boolean }) {
   return (
     <Card title={t('Who can register')} text="People with an account can always log in.">

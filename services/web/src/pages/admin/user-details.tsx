@@ -21,9 +21,9 @@ import { UserBadges, UserMenu } from './user-menu.tsx'
 export function UserDetails({ id, self }: { id: string; self: User }) {
   const describe: Work<UserDescription> = (signal, client) => client.call('describeUser', { params: { id }, signal })
   const query = useQuery(`user ${id}`, describe, 'users')
-  const found = query.data?.user.id === id ? query.data : null
-  const orders = found?.orders ?? []
-  const { identities = [], invited = [] } = found ?? {}
+  const details = query.data?.user.id === id ? query.data : null
+  const orders = details?.orders ?? []
+  const { identities = [], invited = [] } = details ?? {}
   const isFirstAttemptDue = orders.some(({ state, attempts }) => state === 'waiting' && attempts === 0)
   useEffect(() => {
     if (!isFirstAttemptDue) return
@@ -36,31 +36,31 @@ export function UserDetails({ id, self }: { id: string; self: User }) {
         {t('All users')}
       </Link>
       <QueryError query={query} />
-      {!found && query.loading && <Skeleton rows={3} of="card" />}
-      {found && (
+      {!details && query.loading && <Skeleton rows={3} of="card" />}
+      {details && (
         <>
           <header className="card toolbar">
             <div className="user-item">
-              <UserAvatar user={found.user} size="large" />
-              <UserNames user={found.user} />
+              <UserAvatar user={details.user} size="large" />
+              <UserNames user={details.user} />
             </div>
             <div className="button-row">
-              <UserBadges user={found.user} self={self} />
-              {!found.user.isDeleted && <UserMenu user={found.user} self={self} onChanged={query.refetch} />}
+              <UserBadges user={details.user} self={self} />
+              {!details.user.isDeleted && <UserMenu user={details.user} self={self} onChanged={query.refetch} />}
             </div>
           </header>
           <div className="settings-grid">
             <div className="stack">
               <Card title={t('Active now')}>
-                {found.sockets.length === 0 && <p className="muted">{t('Not connected right now.')}</p>}
-                <SocketList answer={found} />
+                {details.sockets.length === 0 && <p className="muted">{t('Not connected right now.')}</p>}
+                <SocketList answer={details} />
               </Card>
               {identities.length > 0 && <IdentityCard identities={identities} />}
               {invited.length > 0 && <InvitedCard invited={invited} />}
               {orders.length > 0 && <OrderCard orders={orders} />}
-              <ActivityCard id={id} audit={found.audit} />
+              <ActivityCard id={id} audit={details.audit} />
             </div>
-            <AccountCard found={found} />
+            <AccountCard details={details} />
           </div>
         </>
       )}
@@ -85,11 +85,11 @@ function ActivityCard({ id, audit }: { id: string; audit: UserDescription['audit
   )
 }
 
-function AccountCard({ found }: { found: UserDescription }) {
+function AccountCard({ details }: { details: UserDescription }) {
   return (
     <Card title={t('Account')}>
       <dl className="facts">
-        {factsOf(found).map(([name, value]) => (
+        {factsOf(details).map(([name, value]) => (
           <div key={name} className="split-row">
             <dt className="muted">{t(name)}</dt>
             <dd>{value}</dd>

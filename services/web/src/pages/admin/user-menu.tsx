@@ -25,7 +25,7 @@ export function UserBadges({ user, self }: { user: User; self: User }) {
   )
 }
 
-/** Everything that an admin can do with an account. Contract: 5. */
+/** Everything that an admin can do with an account. Contract: 5, a user. */
 export function UserMenu({ user, self, onChanged }: { user: User; self: User; onChanged: () => void }) {
   const { isAdmin, username } = user
   const isSelf = user.id === self.id
@@ -255,7 +255,7 @@ function RecoveryLinkDialog({ row: { id }, name: username, onClose }: UserDialog
   )
 }
 
-/** Shows the temporary password once. Spec: POST reset-password. */
+/** Shows the temporary password once. Spec: Admin reset. */
 function ResetPasswordDialog({ row: { id }, name: username, isSelf, onClose }: UserDialogProps) {
   return (
     <ConfirmDialog

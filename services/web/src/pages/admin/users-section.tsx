@@ -45,7 +45,6 @@ const listFilters = (instances: readonly string[]): readonly Filter[] => [
   { name: 'showDeleted', label: 'Include deleted', type: 'flag' },
 ]
 
-/** Contract: 5. */
 export function UsersSection({ self }: { self: User }) {
   const [selected, setSelected] = useState<ReadonlyMap<string, User>>(new Map())
   const [suspending, setSuspending] = useState(false)
@@ -64,8 +63,8 @@ export function UsersSection({ self }: { self: User }) {
     <AdminList
       title={t('Users')}
       filters={listFilters(instances.data?.instances ?? [])}
-      fetchPage={async (asked, signal, client) => {
-        const query = { pageSize, ...asked }
+      fetchPage={async (listQuery, signal, client) => {
+        const query = { pageSize, ...listQuery }
         const { users, nextCursor, ...count } = await client.call('listUsers', { query, signal })
         return { items: users, nextCursor, count: formatCount(count) }
       }}

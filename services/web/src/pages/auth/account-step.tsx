@@ -11,7 +11,7 @@ import { t, translate, translateRefusal, type Text } from '../../language/langua
 import { ReasonField } from './reason-field.tsx'
 import { findRefusedField, type Registration } from './use-registration.ts'
 
-/** Contract: 2, check-invite. One that was revoked is `invalid` too. */
+/** Contract: 3, check-invite. One that was revoked is `invalid` too. */
 export const inviteProblems: Record<'expired' | 'exhausted' | 'invalid', Text> = {
   expired: 'This invite has expired. Ask for a new one.',
   exhausted: 'This invite has already been used. Ask for a new one.',
@@ -95,7 +95,7 @@ type UsernameFieldProps = {
 /** Of a new account. */
 export function UsernameField({ refusal, availability, ...text }: UsernameFieldProps) {
   const problem = findUsernameProblem(text.value)
-  const taken = availability.status === 'unavailable' ? translate(availability.reason) : null
+  const availabilityProblem = availability.status === 'unavailable' ? translate(availability.reason) : null
   const free = availability.status === 'available' ? availability.username : null
   return (
     <Field
@@ -104,8 +104,8 @@ export function UsernameField({ refusal, availability, ...text }: UsernameFieldP
       name="username"
       autoComplete="username"
       {...text}
-      problem={problem ? translate(problem) : taken}
-      error={refusal ?? taken}
+      problem={problem ? translate(problem) : availabilityProblem}
+      error={refusal ?? availabilityProblem}
       good={free && t('{username} is available.', { username: free })}
       hint={describeCheck(availability)}
     />

@@ -49,7 +49,7 @@ export function WaitingStep({ receipt, onOver }: { receipt: Receipt; onOver: () 
         {status === 'ended' && (
           <Notice
             tone="warning"
-            text="This registration was denied, or nobody decided on it within 30 days. Nothing of it is kept."
+            text="This registration was denied, or nobody decided on it within 30 days. Its data has been deleted."
           />
         )}
         <Button

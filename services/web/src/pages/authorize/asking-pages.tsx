@@ -19,11 +19,11 @@ const NewPasswordPage = lazy(async () => ({ default: (await loadHomePage()).NewP
 /** What applications and devices ask the person in this browser. Contract: 3, Applications. */
 export function AskingPages() {
   const [pathname] = useLocation()
-  const asked = readAsked(useFragment())
+  const request = readAsked(useFragment())
   if (pathname.startsWith('/device')) return <WithAccount>{(user) => <DevicePage user={user} />}</WithAccount>
-  if (asked?.kind === 'logout') return <LogoutPage />
-  if (asked?.kind !== 'interaction') return <RefusedPage code={asked?.code ?? null} />
-  const { uid } = asked
+  if (request?.kind === 'logout') return <LogoutPage />
+  if (request?.kind !== 'interaction') return <RefusedPage code={request?.code ?? null} />
+  const { uid } = request
   return <WithAccount>{(user) => <AuthorizePage key={`${uid} ${user.id}`} uid={uid} user={user} />}</WithAccount>
 }
 

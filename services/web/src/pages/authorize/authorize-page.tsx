@@ -20,7 +20,7 @@ export function AuthorizePage({ uid, user }: PageProps) {
   const query = useQuery(`interaction ${uid}`, (signal, client) =>
     client.call('readInteraction', { params: { uid }, signal }),
   )
-  if (query.data) return <Request uid={uid} user={user} asked={query.data} />
+  if (query.data) return <Request uid={uid} user={user} interaction={query.data} />
   if (isCode(query.error, 'interaction_unknown', 'application_unknown')) return <RefusedPage code="over" />
   if (isCode(query.error, 'not_found')) return <RefusedPage code="off" />
   return (
@@ -34,12 +34,12 @@ export function AuthorizePage({ uid, user }: PageProps) {
 /** Where it goes on: what the person decided is known by then. */
 type Leaving = { decision: Decision; url: string }
 
-function Request({ uid, user, asked }: PageProps & { asked: Interaction }) {
-  const { application, isConsentNeeded, prompt } = asked
+function Request({ uid, user, interaction }: PageProps & { interaction: Interaction }) {
+  const { application, isConsentNeeded, prompt } = interaction
   const mutation = useMutation()
   const [leaving, setLeaving] = useState<Leaving | null>(null)
   const [isFresh, setFresh] = useState(prompt !== 'login')
-  const isAsked = isConsentNeeded || isOfAnother(asked, user)
+  const isAsked = isConsentNeeded || isOfAnother(interaction, user)
   const decide = async (decision: Decision) => {
     // Not aborted on unmount: a decision counts once.
     const done = await mutation.run((_, client) =>
@@ -59,9 +59,9 @@ function Request({ uid, user, asked }: PageProps & { asked: Interaction }) {
     if (isLogInAsked) setFresh(false)
   }, [isLogInAsked])
 
-  if (leaving) return <LeavingPage {...leaving} asked={asked} />
+  if (leaving) return <LeavingPage {...leaving} interaction={interaction} />
   if (isCode(error, 'interaction_unknown', 'application_unknown')) return <RefusedPage code="over" />
-  if (!isFresh) return <FreshLogIn {...{ user, asked, mutation }} onDeny={() => decide('deny')} />
+  if (!isFresh) return <FreshLogIn {...{ user, interaction, mutation }} onDeny={() => decide('deny')} />
   const title = t('Log in to {name}', { name: application.name })
   if (!isAsked) {
     return (
@@ -80,15 +80,18 @@ function Request({ uid, user, asked }: PageProps & { asked: Interaction }) {
   return (
     <AuthFrame title={title} subtitle={describeAsker(application)}>
       <div className="stack">
-        {isOfAnother(asked, user) && (
+        {isOfAnother(interaction, user) && (
           <Notice
             tone="warning"
             text="{name} expects the account {account}."
-            values={{ name: application.name, account: asked.loginHint ?? '' }}
+            values={{ name: application.name, account: interaction.loginHint ?? '' }}
           />
         )}
-        <AskedAccount user={user} hint={asked.loginHint} />
-        <AskedScopes scopes={asked.scopes} title={t('If you allow it, {name} can:', { name: application.name })} />
+        <AskedAccount user={user} hint={interaction.loginHint} />
+        <AskedScopes
+          scopes={interaction.scopes}
+          title={t('If you allow it, {name} can:', { name: application.name })}
+        />
         <DecisionForm mutation={mutation} decide={decide} />
         <p className="small muted">{t('You can end this at any time under Settings > Connected applications.')}</p>
       </div>
@@ -102,12 +105,17 @@ function describeAsker({ name, redirectHost: host }: Interaction['application'])
     : t('{name} wants to use your account. You’ll go on to {host}.', { name, host })
 }
 
-type FreshProps = { user: User; asked: Interaction; mutation: ReturnType<typeof useMutation>; onDeny: () => unknown }
+type FreshProps = {
+  user: User
+  interaction: Interaction
+  mutation: ReturnType<typeof useMutation>
+  onDeny: () => unknown
+}
 
 /** prompt=login and max_age of OpenID Connect. */
-function FreshLogIn({ user, asked, mutation, onDeny }: FreshProps) {
-  const { name } = asked.application
-  const logInAgain = useOtherAccount(asked.loginHint ?? user.username)
+function FreshLogIn({ user, interaction, mutation, onDeny }: FreshProps) {
+  const { name } = interaction.application
+  const logInAgain = useOtherAccount(interaction.loginHint ?? user.username)
   const shown = isCode(mutation.error, 'fresh_login_required') ? { ...mutation, error: null } : mutation
   return (
     <AuthFrame
@@ -126,7 +134,7 @@ function FreshLogIn({ user, asked, mutation, onDeny }: FreshProps) {
 }
 
 /** It stays where the address is that of an app on this device. */
-function LeavingPage({ decision, url, asked: { application } }: Leaving & { asked: Interaction }) {
+function LeavingPage({ decision, url, interaction: { application } }: Leaving & { interaction: Interaction }) {
   const { name } = application
   return (
     <AuthFrame

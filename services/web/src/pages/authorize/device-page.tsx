@@ -35,8 +35,8 @@ function CodeStep({ setStep }: StepProps) {
   const isUnknown = error instanceof ApiError && error.code === 'device_code_unknown'
   const ask = async () => {
     const userCode = code.value.trim()
-    const found = await mutation.run((signal, client) => client.call('readDeviceCode', { body: { userCode }, signal }))
-    if (found) setStep({ name: 'decision', device: found.reply, userCode })
+    const device = await mutation.run((signal, client) => client.call('readDeviceCode', { body: { userCode }, signal }))
+    if (device) setStep({ name: 'decision', device: device.reply, userCode })
   }
   return (
     <AuthFrame title={t('Connect a device')} subtitle={t('Enter the code that your device shows.')}>

@@ -31,7 +31,7 @@ function EmailCard({ user }: { user: User }) {
   return (
     <Card
       title={t('Email address')}
-      text="If you can’t log in anymore, you get a link to set a password. You’re also told when something important about your account changes. Only you and admins can see the address."
+      text="If you can’t log in anymore, you get a link to set a password. You also get a mail when something important about your account changes. Only you and admins can see the address."
     >
       <QueryError query={query} />
       {!account && query.loading && <Skeleton rows={1} />}

@@ -158,11 +158,11 @@ function Friends({ user }: { user: User }) {
 }
 
 async function findUsers(client: Client, ids: string[], signal: AbortSignal): Promise<Map<string, User>> {
-  const found = await Promise.allSettled(ids.map((id) => client.call('getUser', { params: { id }, signal })))
-  return new Map(found.flatMap((result) => (result.status === 'fulfilled' ? [[result.value.id, result.value]] : [])))
+  const results = await Promise.allSettled(ids.map((id) => client.call('getUser', { params: { id }, signal })))
+  return new Map(results.flatMap((result) => (result.status === 'fulfilled' ? [[result.value.id, result.value]] : [])))
 }
 
-/** Replaces every page after an admin's reset. Contract: 2. */
+/** Replaces every page after an admin's reset. Contract: 2, self view. */
 export function NewPasswordPage({ user }: { user: User }) {
   const client = useClient()
   return (

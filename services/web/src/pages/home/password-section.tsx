@@ -50,7 +50,7 @@ function OwnPassword({ user }: { user: User }) {
   )
 }
 
-/** A federated account needs no current password. Contract: 3. */
+/** A federated account needs no current password. Contract: 3, confirmation by password. */
 export function PasswordForm({ user }: { user: User }) {
   const { client, now } = useAppContext()
   const showToast = useToast()

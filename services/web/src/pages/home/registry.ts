@@ -10,8 +10,8 @@ type Remotes = readonly RemoteInstance[]
 export function mergeRegistry(entries: Entries, remotes: Remotes, now: number): RegistryEntry[] | null {
   const find = (origin: string) => entries.find((entry) => entry.origin === origin)
   const news = remotes.filter(({ origin, state, user }) => {
-    const known = find(origin)
-    return state === 'connected' && (known?.status !== 'connected' || known.remoteUserId !== (user?.id ?? ''))
+    const entry = find(origin)
+    return state === 'connected' && (entry?.status !== 'connected' || entry.remoteUserId !== (user?.id ?? ''))
   })
   if (news.length === 0) return null
   const added = news.map(({ origin, username, user }) => ({

@@ -60,7 +60,7 @@ export function SecondFactorSection({ user }: { user: User }) {
   )
 }
 
-/** Whether an admin must turn one on before the administration opens. Contract: 3, requireSecondFactorForAdmins. */
+/** Whether an admin must turn one on before the administration opens. Contract: 5, second factors of others. */
 export function useSecondFactorDemand({ id, isAdmin, secondFactor }: User): boolean {
   const mayBeDemanded = isAdmin && !secondFactor
   const { error } = useQuery(`demand ${id} ${mayBeDemanded}`, async (signal, client) =>

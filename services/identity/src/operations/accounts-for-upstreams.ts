@@ -7,10 +7,10 @@ import type { Resources } from '@gatehouse/service-kit'
 type Deps = Pick<Resources, 'orm'>
 
 /** What upstreams are told of accounts, as users are. Unknown ids are absent. Contract: 3, upstreams. */
-export async function readToldAccounts({ orm }: Deps, ids: readonly string[]): Promise<ToldAccount[]> {
-  const asked = [bigintArray(ids)]
-  await giveVersions({ orm }, { where: 'version is null and user_id = any(?::bigint[])', parameters: asked })
-  return await readTold({ orm }, { where: 'users.id = any(?::bigint[])', parameters: asked })
+export async function readAccountsForUpstream({ orm }: Deps, ids: readonly string[]): Promise<ToldAccount[]> {
+  const parameters = [bigintArray(ids)]
+  await assignVersions({ orm }, { where: 'version is null and user_id = any(?::bigint[])', parameters })
+  return await readSelection({ orm }, { where: 'users.id = any(?::bigint[])', parameters })
 }
 
 type ChangesQuery = { after?: number | undefined; limit: number }
@@ -18,9 +18,9 @@ type ChangesQuery = { after?: number | undefined; limit: number }
 /** Without `after`: where to go on for later changes. Contract: 3, upstreams; docs/decisions/upstreams.md. */
 export async function listAccountChanges({ orm }: Deps, { after, limit }: ChangesQuery) {
   if (after === undefined) return { accounts: [], next: await readNewest({ orm }), more: false }
-  await giveVersions({ orm }, { where: 'version is null', parameters: [] })
+  await assignVersions({ orm }, { where: 'version is null', parameters: [] })
   const page = `version > ? order by account_versions.version limit ${limit}`
-  const accounts = await readTold({ orm }, { where: page, parameters: [after] })
+  const accounts = await readSelection({ orm }, { where: page, parameters: [after] })
   const last = accounts.at(-1)
   if (!last && after > (await readNewest({ orm }))) throw refuse.version_unknown()
   return { accounts, next: last?.version ?? after, more: accounts.length === limit }
@@ -28,8 +28,8 @@ export async function listAccountChanges({ orm }: Deps, { after, limit }: Change
 
 type Selection = { where: string; parameters: unknown[] }
 
-/** A version of 0: it changed at this moment. */
-async function readTold({ orm }: Deps, { where, parameters }: Selection): Promise<ToldAccount[]> {
+/** Version 0 means: changed, and not numbered yet. */
+async function readSelection({ orm }: Deps, { where, parameters }: Selection): Promise<ToldAccount[]> {
   const columns = columnsOf(orm.em, User, plainUserProperties)
   const sql = `select ${columns.sql}, coalesce(version, 0)::float8 as version
     from account_versions join users on users.id = user_id where ${where}`
@@ -50,7 +50,7 @@ async function readNewest({ orm }: Deps): Promise<number> {
  * Only what is committed gets a version, and one after the other under a lock that lasts until the commit: nothing with a
  * lower version can become visible later. Accounts that a transaction is changing are skipped.
  */
-async function giveVersions({ orm }: Deps, { where, parameters }: Selection): Promise<void> {
+async function assignVersions({ orm }: Deps, { where, parameters }: Selection): Promise<void> {
   const waiting = await read(orm.em.fork(), `select from account_versions where ${where} limit 1`, parameters)
   if (waiting.length === 0) return
   const sql = `with waiting as (
