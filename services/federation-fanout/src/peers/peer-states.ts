@@ -1,6 +1,6 @@
 import { detachHome, endpoints } from '@gatehouse/contracts'
-import { changeRows, read } from '@gatehouse/database'
-import { ApprovalRequest, Peer, loadInstanceSettings, nextId } from '@gatehouse/domain'
+import { changeRows } from '@gatehouse/database'
+import { ApprovalRequest, FederationDelivery, Peer, PeerReset, loadInstanceSettings, nextId } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { policy, repeatLater } from '../policy.ts'
@@ -67,8 +67,7 @@ export async function probePeer(deps: Deps, { origin }: Peer, requestId?: string
     if (!found) return repeatLater(peer, now, policy.probeDelaysMs)
     if (isOtherInstance(peer, found.instanceId)) return await parkReset(em, peer)
     peer.reconnect()
-    const sql = 'update federation_deliveries set attempts = 0, next_attempt_at = ? where peer_id = ?'
-    await changeRows(em, sql, [now, peer.id])
+    await em.nativeUpdate(FederationDelivery, { peerId: peer.id }, { attempts: 0, nextAttemptAt: now })
   })
 }
 
@@ -83,9 +82,8 @@ async function readInstance({ outbound }: Deps, origin: string): Promise<{ insta
 
 /** Another instanceId makes the periodic task detach the old accounts. protocol.md 2.6. */
 export async function settleReset(em: EntityManager, { origin, instanceId }: Peer, now: Date): Promise<void> {
-  await changeRows(em, 'delete from peer_resets where origin = ? and instance_id = ?', [origin, instanceId])
-  const sql = 'update peer_resets set new_instance_id = ?, next_attempt_at = ? where origin = ?'
-  await changeRows(em, sql, [instanceId, now, origin])
+  await em.nativeDelete(PeerReset, { origin, instanceId: instanceId ?? null })
+  await em.nativeUpdate(PeerReset, { origin }, { newInstanceId: instanceId ?? null, nextAttemptAt: now })
 }
 
 export async function rememberInstance(em: EntityManager, { origin, host, instanceId }: Peer): Promise<void> {
@@ -104,8 +102,7 @@ export async function parkReset(em: EntityManager, peer: Peer): Promise<void> {
 }
 
 export async function findFormerInstance(em: EntityManager, origin: string): Promise<string | undefined> {
-  const sql = 'select instance_id as "instanceId" from peer_resets where origin = ?'
-  return (await read<{ instanceId: string }>(em, sql, [origin]))[0]?.instanceId
+  return (await em.findOne(PeerReset, { origin }, { fields: ['instanceId'], refresh: true }))?.instanceId
 }
 
 /**
@@ -113,17 +110,17 @@ export async function findFormerInstance(em: EntityManager, origin: string): Pro
  * instance says may reach them. Contract: 7, Detached accounts.
  */
 export async function isDetaching({ orm }: Pick<Deps, 'orm'>, { host }: Pick<Peer, 'host'>): Promise<boolean> {
-  const sql = 'select from peer_resets where host = ? and new_instance_id is not null limit 1'
-  return (await read(orm.em.fork(), sql, [host])).length > 0
+  return (await orm.em.fork().count(PeerReset, { host, newInstanceId: { $ne: null } })) > 0
 }
 
 /** Repeated until identity has done it. Contract: 7, detached accounts; protocol.md 2.6. */
 export async function detachFormerAccounts({ orm, bus, log }: Deps, origin: string): Promise<void> {
   const em = orm.em.fork()
-  const sql = 'select host from peer_resets where origin = ? and new_instance_id is not null'
-  const [row] = await read<{ host: string }>(em, sql, [origin])
-  if (!row) return
-  await bus.request(detachHome, { host: row.host }, { timeoutMs: policy.profileCallTimeoutMs })
-  await changeRows(em, 'delete from peer_resets where origin = ? and new_instance_id is not null', [origin])
-  log.info({ origin, host: row.host }, 'accounts of a former instance detached')
+  const replaced = { origin, newInstanceId: { $ne: null } }
+  const reset = await em.findOne(PeerReset, replaced, { fields: ['host'] })
+  if (!reset) return
+  const { host } = reset
+  await bus.request(detachHome, { host }, { timeoutMs: policy.profileCallTimeoutMs })
+  await em.nativeDelete(PeerReset, replaced)
+  log.info({ origin, host }, 'accounts of a former instance detached')
 }
