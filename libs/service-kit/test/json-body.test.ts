@@ -65,6 +65,7 @@ describe('A JSON body', () => {
     expect(await statusOf(Buffer.from('no brotli'), { ...json, 'content-encoding': 'br' })).to.equal(400)
     expect(await statusOf(brotliCompressSync('{}').subarray(0, 3), { ...json, 'content-encoding': 'br' })).to.equal(400)
     expect(await statusOf(brotliCompressSync('{}'), { ...json, 'content-encoding': 'br' })).to.equal(200)
+    expect(await statusOf(gzipSync('{}'), { ...json, 'content-encoding': 'GZIP' })).to.equal(200)
   })
 
   it('may be nested 32 levels deep, and is malformed beyond, however deep', async () => {

@@ -1,16 +1,15 @@
 import { createWriteStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { finished, type Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { createBrotliDecompress, createUnzip } from 'node:zlib'
 import { Busboy } from '@fastify/busboy'
 import Bourne from '@hapi/bourne'
 import { codesOfFaults, isStorableText, limits, refusals, type FaultCode, type InputFault } from '@gatehouse/contracts'
 import { invalidInput, refuse, Refusal } from '@gatehouse/runtime'
 import type { Context, Middleware } from 'koa'
-import getRawBody from 'raw-body'
 import type { z } from 'zod'
 import { costsAtMost } from './json-cost.ts'
+import { malformed, readJsonBytes } from './read-body.ts'
 
 /** Reads a JSON object of at most 64 KiB in UTF-8. No body is `{}`. Throws 400, 413 or 415. Contract: 1, JSON bodies. */
 export const jsonBody: Middleware = async (ctx, next) => {
@@ -20,12 +19,8 @@ export const jsonBody: Middleware = async (ctx, next) => {
 
 async function readBody(ctx: Context): Promise<unknown> {
   if (ctx.get('transfer-encoding') === '' && !(Number(ctx.get('content-length')) > 0)) return {}
-  if (!ctx.is('json')) throw refuse.json_required()
-  const reading = getRawBody(decompressed(ctx), { limit: limits.jsonBodyBytes })
-  const bytes = await reading.catch((error: unknown) => {
-    // Errors of decompressors have no status.
-    throw error instanceof Error && 'status' in error ? error : malformed(error)
-  })
+  const bytes = await readJsonBytes(ctx)
+  if (bytes === undefined) throw refuse.json_required()
   return bytes.length === 0 ? {} : parseJson(bytes)
 }
 
@@ -39,20 +34,6 @@ export function parseJson(bytes: Uint8Array, { values = bytes.length } = {}): un
   } catch (cause) {
     throw malformed(cause)
   }
-}
-
-const malformed = (cause: unknown) =>
-  invalidInput({ field: 'body', reason: 'malformed' }, { text: 'Malformed request body', cause })
-
-const decompressors = { gzip: createUnzip, deflate: createUnzip, br: createBrotliDecompress }
-
-function decompressed(ctx: Context): Readable {
-  const encoding = ctx.get('content-encoding').toLowerCase() || 'identity'
-  if (encoding === 'identity') return ctx.req
-  if (!Object.hasOwn(decompressors, encoding)) throw refuse.unsupported_media_type()
-  const stream = decompressors[encoding as keyof typeof decompressors]()
-  finished(ctx.req, (error) => void (error && stream.destroy(error)))
-  return ctx.req.pipe(stream)
 }
 
 /** Throws the refusal of the first fault, never with the validator's own text. Contract: 1, errors. */

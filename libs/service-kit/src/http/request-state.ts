@@ -7,8 +7,9 @@ import type Router from '@koa/router'
 import type { Middleware, ParameterizedContext } from 'koa'
 import { z } from 'zod'
 import { jsonBody, parseInput } from './input.ts'
+import { readForm } from './read-body.ts'
 
-/** `body`: of a JSON request, before it is parsed. */
+/** `body`: of a JSON request before it is parsed, or of a form. */
 export type AppState = { requestId: string; caller: Caller; body?: unknown }
 type WithState = { state: AppState }
 
@@ -92,6 +93,7 @@ export function answer<E extends Row>(
     if (access === 'admin') requireAdmin(ctx)
     if (access === 'upstream') requireRight(ctx, right)
     if (body instanceof z.ZodType) await jsonBody(ctx, async () => undefined)
+    if (body === 'form') ctx.state.body = await readForm(ctx)
     const input = { ...parse(params, ctx.params), ...parse(query, ctx.query), ...parse(body, ctx.state.body) }
     ctx.status = Number(Object.keys(replies)[0])
     ctx.body = (await work(input as InputOf<E>, ctx)) ?? { success: true }

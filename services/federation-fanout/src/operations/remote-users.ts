@@ -3,9 +3,9 @@ import { deleteFederatedIdentity, lookupFields, ownedSpaces, resolveReplicatedUs
 import type { attachProofReply, DeletionMode, RemoteUser, resolveStubBody } from '@gatehouse/contracts'
 import { changeRows, read, transaction } from '@gatehouse/database'
 import { queueDeliveries } from '@gatehouse/deliveries'
-import type { Peer } from '@gatehouse/domain'
+import { ProfileAsker, User, type Peer } from '@gatehouse/domain'
 import { isRefusal, refuse } from '@gatehouse/runtime'
-import type { EntityManager } from '@mikro-orm/postgresql'
+import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 import { hostOf, hashToken } from '../peers/signature.ts'
@@ -65,8 +65,7 @@ async function tell(deps: LookupDeps, asker: Asker, where: Parameters<typeof fin
   const em = deps.orm.em.fork()
   const user = await findNativeUser(em, where)
   if (!user) return null
-  const sql = 'select from profile_askers where user_id = ? and origin = ?'
-  const isKnown = (await read(em, sql, [user.id, asker.origin])).length > 0
+  const isKnown = (await em.count(ProfileAsker, { userId: user.id, origin: asker.origin })) > 0
   const visibleUser = isKnown
     ? user
     : await transaction(deps.orm, (change) => rememberAsker(deps, change, { user, asker }))
@@ -80,7 +79,7 @@ type FirstLookup = { user: NativeUser; asker: Asker }
  * this asker. Null: the user was deleted meanwhile. Contract: 7, Account states.
  */
 async function rememberAsker({ clock }: LookupDeps, em: EntityManager, { user: { id }, asker }: FirstLookup) {
-  await read(em, 'select from users where id = ? for share', [id])
+  await em.findOne(User, { id }, { fields: ['id'], lockMode: LockMode.PESSIMISTIC_READ })
   const user = await findNativeUser(em, { id })
   if (!user) return null
   const sql = 'insert into profile_askers (user_id, origin) values (?, ?) on conflict do nothing'

@@ -1,6 +1,6 @@
 import { detachHome, endpoints } from '@gatehouse/contracts'
-import { changeRows, loadInstanceSettings, nextId, read } from '@gatehouse/database'
-import { ApprovalRequest, Peer } from '@gatehouse/domain'
+import { changeRows, loadInstanceSettings, nextId } from '@gatehouse/database'
+import { ApprovalRequest, Peer, FederationDelivery, PeerReset } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { policy, repeatLater } from '../policy.ts'
@@ -71,8 +71,7 @@ export async function probePeer(
     if (!instance) return repeatLater(peer, now, policy.probeDelaysMs)
     if (isOtherInstance(peer, instance.instanceId)) return await parkReset(em, peer)
     peer.reconnect()
-    const sql = 'update federation_deliveries set attempts = 0, next_attempt_at = ? where peer_id = ?'
-    await changeRows(em, sql, [now, peer.id])
+    await em.nativeUpdate(FederationDelivery, { peerId: peer.id }, { attempts: 0, nextAttemptAt: now })
   })
 }
 
@@ -90,9 +89,8 @@ async function readInstance(
 
 /** Another instanceId makes the periodic task detach the old accounts. protocol.md 2.6. */
 export async function finishReset(em: EntityManager, { origin, instanceId }: Peer, now: Date): Promise<void> {
-  await changeRows(em, 'delete from peer_resets where origin = ? and instance_id = ?', [origin, instanceId])
-  const sql = 'update peer_resets set new_instance_id = ?, next_attempt_at = ? where origin = ?'
-  await changeRows(em, sql, [instanceId, now, origin])
+  await em.nativeDelete(PeerReset, { origin, instanceId: instanceId ?? null })
+  await em.nativeUpdate(PeerReset, { origin }, { newInstanceId: instanceId ?? null, nextAttemptAt: now })
 }
 
 export async function rememberInstance(em: EntityManager, { origin, host, instanceId }: Peer): Promise<void> {
@@ -111,8 +109,7 @@ export async function parkReset(em: EntityManager, peer: Peer): Promise<void> {
 }
 
 export async function findFormerInstance(em: EntityManager, origin: string): Promise<string | undefined> {
-  const sql = 'select instance_id as "instanceId" from peer_resets where origin = ?'
-  return (await read<{ instanceId: string }>(em, sql, [origin]))[0]?.instanceId
+  return (await em.findOne(PeerReset, { origin }, { fields: ['instanceId'], refresh: true }))?.instanceId
 }
 
 /**
@@ -120,8 +117,7 @@ export async function findFormerInstance(em: EntityManager, origin: string): Pro
  * instance says may reach them. Contract: 7, Detached accounts.
  */
 export async function isDetaching({ orm }: Pick<Deps, 'orm'>, { host }: Pick<Peer, 'host'>): Promise<boolean> {
-  const sql = 'select from peer_resets where host = ? and new_instance_id is not null limit 1'
-  return (await read(orm.em.fork(), sql, [host])).length > 0
+  return (await orm.em.fork().count(PeerReset, { host, newInstanceId: { $ne: null } })) > 0
 }
 
 /** Repeated until identity has done it. Contract: 7, detached accounts; protocol.md 2.6. */
@@ -130,10 +126,11 @@ export async function detachFormerAccounts(
   origin: string,
 ): Promise<void> {
   const em = orm.em.fork()
-  const sql = 'select host from peer_resets where origin = ? and new_instance_id is not null'
-  const [row] = await read<{ host: string }>(em, sql, [origin])
-  if (!row) return
-  await bus.request(detachHome, { host: row.host }, { timeoutMs: policy.profileCallTimeoutMs })
-  await changeRows(em, 'delete from peer_resets where origin = ? and new_instance_id is not null', [origin])
-  log.info({ origin, host: row.host }, 'accounts of a former instance detached')
+  const replaced = { origin, newInstanceId: { $ne: null } }
+  const reset = await em.findOne(PeerReset, replaced, { fields: ['host'] })
+  if (!reset) return
+  const { host } = reset
+  await bus.request(detachHome, { host }, { timeoutMs: policy.profileCallTimeoutMs })
+  await em.nativeDelete(PeerReset, replaced)
+  log.info({ origin, host }, 'accounts of a former instance detached')
 }

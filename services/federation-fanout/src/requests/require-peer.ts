@@ -1,5 +1,5 @@
 import { changeRows, takeShared, type SharedLimit } from '@gatehouse/database'
-import { Peer } from '@gatehouse/domain'
+import { FederationNonce, Peer } from '@gatehouse/domain'
 import { createQuota, isRefusal, rateLimited, refuse } from '@gatehouse/runtime'
 import { callerOf } from '@gatehouse/service-kit'
 import type { Context, Middleware } from 'koa'
@@ -42,8 +42,7 @@ export function requirePeer(
     const { peer, secret, signed } = verification
     await deps.signingNetworks.note(peer, callerOf(ctx).address)
     const now = new Date(deps.clock.now())
-    const sql = 'update peers set seen_at = ? where id = ?'
-    if (!peer.isSeenAt(now)) await changeRows(deps.orm.em.fork(), sql, [now, peer.id])
+    if (!peer.isSeenAt(now)) await deps.orm.em.fork().nativeUpdate(Peer, { id: peer.id }, { seenAt: now })
     Object.assign(ctx.state, { signer: peer, signerSecret: secret, signedInput: parse(body) })
     await runWithNonce(deps, ctx, signed, async () => {
       if (!isProof && (await isDetaching(deps, peer))) throw busy()
@@ -124,10 +123,13 @@ async function runWithNonce(
     await next()
   } catch (error) {
     if (!isRefusal(error) || error.status >= 500) {
-      const sql = 'delete from federation_nonces where origin = ? and nonce = ?'
-      await changeRows(deps.orm.em.fork(), sql, [signed.origin, signed.nonce]).catch((fault: unknown) => {
-        deps.log.warn({ requestId: ctx.state.requestId as string, err: fault }, 'nonce not released')
-      })
+      const { origin, nonce } = signed
+      await deps.orm.em
+        .fork()
+        .nativeDelete(FederationNonce, { origin, nonce })
+        .catch((fault: unknown) => {
+          deps.log.warn({ requestId: ctx.state.requestId as string, err: fault }, 'nonce not released')
+        })
     }
     throw error
   }

@@ -1,5 +1,5 @@
-import { changeRows, read } from '@gatehouse/database'
-import type { Peer } from '@gatehouse/domain'
+import { changeRows } from '@gatehouse/database'
+import { SigningNetwork, type Peer } from '@gatehouse/domain'
 import { peerNetwork, type Resources } from '@gatehouse/service-kit'
 import { policy } from '../policy.ts'
 
@@ -23,8 +23,8 @@ export function createSigningNetworks({ orm, clock }: Pick<Resources, 'orm' | 'c
       written.set(key, now + policy.signingNetworkMs / 2)
     },
     includes: async ({ id }: Pick<Peer, 'id'>, address: string): Promise<boolean> => {
-      const sql = 'select 1 from signing_networks where peer_id = ? and network = ? and ends_at > ?'
-      return (await read(orm.em.fork(), sql, [id, peerNetwork(address), new Date(clock.now())])).length === 1
+      const where = { peerId: id, network: peerNetwork(address), endsAt: { $gt: new Date(clock.now()) } }
+      return (await orm.em.fork().count(SigningNetwork, where)) === 1
     },
   }
 }

@@ -67,7 +67,6 @@ export async function enqueueLink({ random, encryptionKey }: LinkDeps, em: Entit
 
 /** Links that wait lead nowhere any more. They count for the limits. */
 export async function endWaitingLinks(em: EntityManager, userId: string, ...kinds: Link['kind'][]): Promise<void> {
-  const sql = `update mails set next_at = null, secret = null
-    where user_id = ? and kind = any(?::text[]) and next_at is not null`
-  await changeRows(em, sql, [userId, `{${kinds.join(',')}}`])
+  const waiting = { userId, kind: { $in: kinds }, nextAt: { $ne: null } }
+  await em.nativeUpdate(Mail, waiting, { nextAt: null, secret: null })
 }

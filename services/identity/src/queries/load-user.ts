@@ -1,7 +1,7 @@
 import { type ActingCaller, assertCurrent } from '@gatehouse/authority'
 import { baseUsername, normalizeUsername, snowflake, usernameHere } from '@gatehouse/contracts'
 import { batchedRead, read } from '@gatehouse/database'
-import { User, plainUserProperties, stubPasswordHash } from '@gatehouse/domain'
+import { PeerReset, User, plainUserProperties, stubPasswordHash } from '@gatehouse/domain'
 import type { PlainUser } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { Resources } from '@gatehouse/service-kit'
@@ -88,9 +88,8 @@ export async function findFederatedUser(em: EntityManager, identity: FederatedId
  * one has no word on it. Contract: 7, Detached accounts.
  */
 export async function isOfFormerInstance(em: EntityManager, { homeInstance, createdAt }: User): Promise<boolean> {
-  const sql = `select from peer_resets where host = ? and (seen_at is not null or new_instance_id is not null)
-    and coalesce(seen_at, 'infinity') >= ? limit 1`
-  return (await read(em, sql, [homeInstance ?? '', createdAt])).length > 0
+  const isReplaced = { $or: [{ seenAt: { $gte: createdAt } }, { seenAt: null, newInstanceId: { $ne: null } }] }
+  return (await em.count(PeerReset, { host: homeInstance ?? '', ...isReplaced })) > 0
 }
 
 type RemoteIdentity = { homeUserId: string; homeInstance: string }

@@ -1,7 +1,6 @@
 import Router from '@koa/router'
-import { endpoints, limits } from '@gatehouse/contracts'
+import { endpoints } from '@gatehouse/contracts'
 import { answer, requestIdOf, type AppState } from '@gatehouse/service-kit'
-import type { Middleware } from 'koa'
 import type { Deps } from '../deps.ts'
 import { logOutByProvider } from '../operations/providers/log-out-by-provider.ts'
 import { counted } from '../replies/counted.ts'
@@ -11,20 +10,12 @@ export function providerLogoutRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true })
   const labels = ['provider', 'outcome']
   const logouts = deps.metrics.counter('gatehouse_provider_logouts_total', 'Logouts by identity providers', labels)
-  const { method, path } = endpoints.backChannelLogout
-  router.register(path, [method], formBody)
   answer(router, endpoints.backChannelLogout, async (input, ctx) => {
     const provider = deps.providers.require(input.provider)
-    const { logout_token: logoutToken } = Object(ctx.request.body) as { logout_token?: unknown }
+    const { logout_token: logoutToken } = ctx.state.body as { logout_token?: unknown }
     const logout = logOutByProvider(deps, { provider, logoutToken, requestId: requestIdOf(ctx) })
     const ofProvider = { inc: ({ outcome }: { outcome: string }) => logouts.inc({ provider: provider.id, outcome }) }
     await counted(ofProvider, logout, () => 'accepted')
   })
   return router
-}
-
-/** Loaded with the first logout: half a second and 30 MB that a process without providers need not have. */
-const formBody: Middleware = async (ctx, next) => {
-  const { koaBody } = await import('koa-body')
-  await koaBody({ json: false, text: false, formLimit: limits.jsonBodyBytes })(ctx, next)
 }

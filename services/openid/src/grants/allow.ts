@@ -1,7 +1,7 @@
 import { hashSecret } from '@gatehouse/auth'
 import type { ActingCaller } from '@gatehouse/authority'
 import { changeRows, read } from '@gatehouse/database'
-import type { Application } from '@gatehouse/domain'
+import { OpenidRow, type Application } from '@gatehouse/domain'
 import { randomToken } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
@@ -46,11 +46,10 @@ export async function insertGrant(
     policy.grantsAtOneApplication,
   )
   await endOldest(em, 'account_id = ?', [accountId], policy.grantsOfAccount)
-  const sql = `insert into openid_rows (model, id_hash, payload, account_id, application_id, token_issued_at, created_at, expires_at)
-    values ('Grant', ?, ?::jsonb, ?, ?, ?, ?, ?)`
-  const times = [new Date(now), new Date(expiresAt)]
-  const row = [hashSecret(id), JSON.stringify(payload), accountId, application.id, caller.tokenIssuedAt]
-  await changeRows(em, sql, [...row, ...times])
+  await em.insert(OpenidRow, {
+    ...{ model: 'Grant', idHash: hashSecret(id), payload, accountId, applicationId: application.id },
+    ...{ tokenIssuedAt: String(caller.tokenIssuedAt), createdAt: new Date(now), expiresAt: new Date(expiresAt) },
+  })
   await changeRows(em, consentSql, [accountId, application.id, JSON.stringify(scopes), new Date(now)])
   return id
 }
@@ -65,6 +64,5 @@ async function endOldest(em: EntityManager, where: string, parameters: string[],
     parameters,
   )
   if (old.length === 0) return
-  const hashes = `{${old.map(({ hash }) => hash).join(',')}}`
-  await changeRows(em, 'delete from openid_rows where grant_id = any(?::text[])', [hashes])
+  await em.nativeDelete(OpenidRow, { grantId: { $in: old.map(({ hash }) => hash) } })
 }

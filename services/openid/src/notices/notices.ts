@@ -1,5 +1,7 @@
-import { read, transaction } from '@gatehouse/database'
+import { transaction } from '@gatehouse/database'
+import { Application } from '@gatehouse/domain'
 import { createBackgroundTasks, startPeriodicTask, type PeriodicTask } from '@gatehouse/runtime'
+import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { endGrantsOfAccount } from '../grants/end-grants.ts'
 import { policy } from '../policy.ts'
@@ -74,7 +76,7 @@ function observeReceivers({ metrics, orm, clock }: Pick<Deps, 'metrics' | 'orm' 
   })
 }
 
-async function namesOf(em: Parameters<typeof read>[0]): Promise<Map<string, string>> {
-  const rows = await read<{ id: string; name: string }>(em, 'select id::text as id, name from applications')
+async function namesOf(em: EntityManager): Promise<Map<string, string>> {
+  const rows = await em.findAll(Application, { fields: ['id', 'name'] })
   return new Map(rows.map(({ id, name }) => [id, name]))
 }

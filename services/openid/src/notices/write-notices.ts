@@ -1,5 +1,4 @@
-import { changeRows } from '@gatehouse/database'
-import type { NoticeChannel } from '@gatehouse/domain'
+import { ApplicationNotice, ApplicationReceiver, type NoticeChannel } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { noticePolicy } from './policy.ts'
 import { channelOf, type Fact } from './told-events.ts'
@@ -54,19 +53,15 @@ async function write(em: EntityManager, { eventId, facts, ...of }: Writing & { w
 export async function dropNotices(
   em: EntityManager,
   applicationId: string,
-  channels: readonly string[],
+  channels: readonly NoticeChannel[],
 ): Promise<void> {
-  for (const table of ['application_notices', 'application_receivers']) {
-    for (const channel of channels) {
-      await changeRows(em, `delete from ${table} where application_id = ? and channel = ?`, [applicationId, channel])
-    }
-  }
+  for (const channel of channels) await em.nativeDelete(ApplicationNotice, { applicationId, channel })
+  for (const channel of channels) await em.nativeDelete(ApplicationReceiver, { applicationId, channel })
 }
 
 /** Whoever changes or tries a receiver does not wait for the end of its back-off. */
 export async function tryNow(em: EntityManager, applicationId: string, channels: readonly NoticeChannel[]) {
   for (const channel of channels) {
-    const sql = 'update application_receivers set next_at = null where application_id = ? and channel = ?'
-    await changeRows(em, sql, [applicationId, channel])
+    await em.nativeUpdate(ApplicationReceiver, { applicationId, channel }, { nextAt: null })
   }
 }

@@ -1,8 +1,9 @@
 import { hashSecret } from '@gatehouse/auth'
 import { assertCallerCurrent, findLogin, type ActingCaller } from '@gatehouse/authority'
 import { changeRows, read, takeShared, transaction } from '@gatehouse/database'
+import { OpenidRow } from '@gatehouse/domain'
 import { rateLimited, refuse } from '@gatehouse/runtime'
-import type { EntityManager } from '@mikro-orm/postgresql'
+import { type EntityManager, LockMode } from '@mikro-orm/postgresql'
 import { findApplication } from '../clients/client.ts'
 import type { Deps } from '../deps.ts'
 import { insertGrant } from '../grants/allow.ts'
@@ -49,7 +50,8 @@ export async function decideDeviceCode(
 ): Promise<void> {
   const work = async (em: EntityManager): Promise<void> => {
     await assertCallerCurrent(em, caller)
-    await em.execute("select 1 from openid_rows where model = 'DeviceCode' and id_hash = ? for update", [uid])
+    const options = { fields: ['idHash'], lockMode: LockMode.PESSIMISTIC_WRITE } as const
+    await em.findOne(OpenidRow, { model: 'DeviceCode', idHash: uid }, options)
     const { application, scopes } = await findWaiting(deps, em, 'id_hash = ?', uid)
     if (decision === 'deny') return await settle(em, uid, { error: 'access_denied' }, null)
     const grantId = await insertGrant(deps, em, { caller, application, scopes })

@@ -3,7 +3,7 @@ import { hashSecret } from '@gatehouse/auth'
 import { judgeToken } from '@gatehouse/authority'
 import { isStorableText } from '@gatehouse/contracts'
 import { batchedStatement, changeRows, columnsOf, read } from '@gatehouse/database'
-import { Application } from '@gatehouse/domain'
+import { Application, OpenidRow } from '@gatehouse/domain'
 import type { Payload, ProviderContext } from 'oidc-provider'
 import { applicationColumns, clientMetadata, readApplication } from '../clients/client.ts'
 import type { Deps } from '../deps.ts'
@@ -187,15 +187,14 @@ export function createAdapter(deps: AdapterDeps) {
     const [row] = await read<{ count: number }>(em(), consumeSql, [at, model, hashSecret(id), at])
     if (row?.count === 1) return
     deps.onReuse(model)
-    const sql = 'select grant_id as "grantId" from openid_rows where model = ? and id_hash = ?'
-    const [lost] = await read<{ grantId: string | null }>(em(), sql, [model, hashSecret(id)])
+    const lost = await em().findOne(OpenidRow, { model, idHash: hashSecret(id) }, { fields: ['grantId'] })
     if (lost?.grantId) await destroyGrant(lost.grantId)
     throw deps.lost(model)
   }
 
   async function destroyGrant(hash: string): Promise<void> {
-    await changeRows(em(), "delete from openid_rows where model = 'Grant' and id_hash = ?", [hash])
-    await changeRows(em(), 'delete from openid_rows where grant_id = ?', [hash])
+    await em().nativeDelete(OpenidRow, { model: 'Grant', idHash: hash })
+    await em().nativeDelete(OpenidRow, { grantId: hash })
   }
 
   return (model: string) => ({
@@ -209,10 +208,10 @@ export function createAdapter(deps: AdapterDeps) {
     consume: (id: string) => consume(model, id),
     destroy: async (id: string) => {
       if (model === 'Grant') return await destroyGrant(hashSecret(id))
-      await changeRows(em(), 'delete from openid_rows where model = ? and id_hash = ?', [model, hashSecret(id)])
+      await em().nativeDelete(OpenidRow, { model, idHash: hashSecret(id) })
     },
     revokeByGrantId: async (grantId: string) => {
-      await changeRows(em(), 'delete from openid_rows where model = ? and grant_id = ?', [model, hashSecret(grantId)])
+      await em().nativeDelete(OpenidRow, { model, grantId: hashSecret(grantId) })
     },
     // The pages of the web app take their place: routes/interactions.ts.
     findByUid: async () => undefined,

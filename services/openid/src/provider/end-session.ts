@@ -1,4 +1,4 @@
-import { changeRows } from '@gatehouse/database'
+import { OpenidRow } from '@gatehouse/domain'
 import type { ProviderClient, ProviderContext } from 'oidc-provider'
 import { sectorOfClient } from '../clients/client.ts'
 import type { Deps } from '../deps.ts'
@@ -18,8 +18,7 @@ export function endByHint({ orm, config, subjects }: Pick<Deps, 'orm' | 'config'
     const client = entities['Client'] as ProviderClient | undefined
     const accountId = sub === undefined || !client ? null : await subjects.accountOf(sectorOfClient(client), sub)
     if (accountId !== null && aud !== undefined) {
-      const sql = 'delete from openid_rows where account_id = ?::bigint and application_id = ?::bigint'
-      await changeRows(orm.em.fork(), sql, [accountId, aud])
+      await orm.em.fork().nativeDelete(OpenidRow, { accountId, applicationId: aud })
     }
     // The library has checked it against the application.
     const after = params?.['post_logout_redirect_uri']

@@ -1,5 +1,6 @@
 import Router from '@koa/router'
 import { protocolRoutes, type ProtocolRoute } from '@gatehouse/contracts'
+import { InstanceSettings } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import { callerOf, type AppState } from '@gatehouse/service-kit'
 import type { Context } from 'koa'
@@ -57,9 +58,8 @@ function createMount({ config, providers, requireEnabled }: Deps) {
 export function createGate({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, refreshMs: number) {
   let cached: { isEnabled: Promise<boolean>; until: number } | undefined
   const read = async (): Promise<boolean> => {
-    const sql = 'select openid_enabled as "isEnabled" from instance_settings where id = 1'
-    const [row] = await orm.em.fork().execute<{ isEnabled: boolean }[]>(sql)
-    return row?.isEnabled === true
+    const settings = await orm.em.fork().findOne(InstanceSettings, { id: 1 }, { fields: ['openidEnabled'] })
+    return settings?.openidEnabled === true
   }
   return async (): Promise<void> => {
     const now = clock.now()

@@ -1,4 +1,4 @@
-import { changeRows, lockName, read } from '@gatehouse/database'
+import { lockName } from '@gatehouse/database'
 import { BlockedNetwork, Registration } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import { LockMode, type EntityManager, type FilterQuery } from '@mikro-orm/postgresql'
@@ -53,16 +53,16 @@ export async function removeEnded(
   { username, issuer, subject, now }: { username: string; now: number } & Partial<Identity>,
 ): Promise<void> {
   const { created, denied } = boundsAt(now)
-  const sql = `delete from registrations where (username = ? or (issuer = ? and subject = ?))
-    and (created_at <= ? or denied_at <= ?)`
-  await changeRows(em, sql, [username, issuer ?? null, subject ?? null, created, denied])
+  const isIdentity = issuer !== undefined && subject !== undefined
+  const held = isIdentity ? { $or: [{ username }, { issuer, subject }] } : { username }
+  const ended = { $or: [{ createdAt: { $lte: created } }, { deniedAt: { $lte: denied } }] }
+  await em.nativeDelete(Registration, { $and: [held, ended] })
 }
 
 /** Contract: 3, Approval. */
 export async function refuseBlocked(deps: Clocked, em: EntityManager, network: string): Promise<void> {
-  const sql = 'select 1 from blocked_networks where network = ? and until > ? limit 1'
-  const blocks = await read(em, sql, [network, new Date(await deps.databaseTime(em))])
-  if (blocks.length > 0) throw refuse.registration_blocked()
+  const where = { network, until: { $gt: new Date(await deps.databaseTime(em)) } }
+  if (await em.findOne(BlockedNetwork, where, { fields: ['network'] })) throw refuse.registration_blocked()
 }
 
 type Block = { network: string; hours: number; now: number }

@@ -1,6 +1,6 @@
 import type { DeletionMode } from '@gatehouse/contracts'
 import { bigintArray, changeRows, read } from '@gatehouse/database'
-import { deletedUsername } from '@gatehouse/domain'
+import { AuditEntry, OpenidRow, deletedUsername } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { deleteFiles } from '../../uploads/delete-files.ts'
 import { endTickets } from '../accounts/end-tickets.ts'
@@ -30,11 +30,10 @@ const moderation = [
 /** Deletes the rows of the user alone, and those that connect the user with others. Spec: Tombstone, deleted rows and nulled references. */
 export async function deleteRelations(em: EntityManager, userId: string): Promise<void> {
   await endTickets(em, userId)
-  await changeRows(em, 'delete from openid_rows where account_id = ?', [userId])
+  await em.nativeDelete(OpenidRow, { accountId: userId })
   for (const table of ownRows) await changeRows(em, `delete from ${table} where user_id = ?`, [userId])
-  await changeRows(em, 'update audit_log set actor_username = ? where actor_id = ?', [deletedUsername, userId])
-  const clearName = "update audit_log set target_name = ? where target_type = 'user' and target_id = ?"
-  await changeRows(em, clearName, [deletedUsername, userId])
+  await em.nativeUpdate(AuditEntry, { actorId: userId }, { actorUsername: deletedUsername })
+  await em.nativeUpdate(AuditEntry, { targetType: 'user', targetId: userId }, { targetName: deletedUsername })
   await changeRows(em, "delete from channel_overrides where target_type = 'member' and target_id = ?", [userId])
   for (const shared of sharedRows) {
     await lockInOrder(em, shared, userId)

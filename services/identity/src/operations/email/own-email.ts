@@ -1,5 +1,4 @@
 import { emailKeyOf, type confirmEmailBody, type EmailReply, type setEmailBody } from '@gatehouse/contracts'
-import { changeRows } from '@gatehouse/database'
 import { Email, Mail, type User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
@@ -90,10 +89,11 @@ export async function confirmEmail(
 ): Promise<void> {
   const em = orm.em.fork()
   const now = new Date(await databaseTime(em))
-  const sql = `update emails set confirmed_at = ?, link_hash = null, link_expires_at = null
-    where link_hash = ? and link_expires_at > ?`
-  const isConfirmed = typeof token === 'string' && (await changeRows(em, sql, [now, hashSecret(token), now])) === 1
-  if (!isConfirmed) throw refuse.email_token_invalid()
+  const confirm = async (link: string): Promise<boolean> => {
+    const where = { linkHash: hashSecret(link), linkExpiresAt: { $gt: now } }
+    return (await em.nativeUpdate(Email, where, { confirmedAt: now, linkHash: null, linkExpiresAt: null })) === 1
+  }
+  if (typeof token !== 'string' || !(await confirm(token))) throw refuse.email_token_invalid()
 }
 
 /** Kept without an address too. */

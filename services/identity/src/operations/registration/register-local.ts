@@ -1,10 +1,9 @@
 import { inviteRedeemed, isReservedUsername, normalizeUsername } from '@gatehouse/contracts'
-import { read } from '@gatehouse/database'
-import type { User } from '@gatehouse/domain'
+import { type User, InstanceSettings } from '@gatehouse/domain'
 import { findInvite, lockActiveInvite, recordRedemption } from '@gatehouse/invites'
 import { enqueue } from '@gatehouse/outbox'
 import { refuse } from '@gatehouse/runtime'
-import type { EntityManager } from '@mikro-orm/postgresql'
+import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../../deps.ts'
 import { isRegistrationOpen, loadSettings, type PlainSettings } from '../../queries/load-settings.ts'
 import { insertAccount, insertUniquely, readRegistration, refuseUnfreeName, type NewAccount, type Registered, type Registration, type RegistrationDeps } from '../accounts/insert-account.ts'
@@ -73,8 +72,8 @@ const needsApproval = ({ approvalRequired }: PlainSettings, gate: ByProvider['ga
 /** Nobody could decide about the first account. Others wait for its commit, and then for an admin. */
 async function isFirst(deps: RegistrationDeps, em: EntityManager, username: string): Promise<boolean> {
   await claimName(deps, em, username)
-  const sql = 'select 1 from instance_settings where id = 1 and first_admin_id is null for update'
-  return (await read(em, sql)).length > 0
+  const options = { fields: ['id'], lockMode: LockMode.PESSIMISTIC_WRITE } as const
+  return (await em.findOne(InstanceSettings, { id: 1, firstAdminId: null }, options)) !== null
 }
 
 type Shown = { settings: PlainSettings; gate: ByProvider['gate']; inviteToken: unknown; isMoreAsked: boolean }
