@@ -29,7 +29,11 @@ describe('Reading a body', () => {
   after(async () => await listening[Symbol.asyncDispose]())
   beforeEach(() => void (outcomes.length = 0))
 
-  async function outcomeOf(path: keyof typeof readers, body: string | Buffer, headers: Record<string, string>) {
+  async function outcomeOf(
+    path: keyof typeof readers,
+    body: string | Buffer<ArrayBuffer>,
+    headers: Record<string, string>,
+  ) {
     const length = String(Buffer.byteLength(body))
     await fetch(`${listening.url}/${path}`, {
       method: 'DELETE',
@@ -49,7 +53,7 @@ describe('Reading a body', () => {
   })
 
   it('gives the fields of a form by their names as they stand', async () => {
-    const read = async (body: string | Buffer, headers = {}) =>
+    const read = async (body: string | Buffer<ArrayBuffer>, headers = {}) =>
       await outcomeOf('form', body, { 'content-type': form, ...headers })
 
     expect(await read('a=1&b=2&b=3')).to.deep.equal({ a: '1', b: ['2', '3'] })
