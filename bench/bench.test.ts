@@ -124,8 +124,12 @@ describe('npm run bench', () => {
 
   it('shows newcomers the lines with a headline, and draws those with a ratio', () => {
     const compared = ratioLine({
-      ...{ headline: 'Reads & more', what: 'reads', ours: [20], peer: { name: 'theirs, tuned', values: [10] } },
-      ...{ format: (value: number) => `${value}/s`, bound: null },
+      headline: 'Reads & more',
+      what: 'reads',
+      ours: [20],
+      peer: { name: 'theirs, tuned', values: [10] },
+      format: (value: number) => `${value}/s`,
+      bound: null,
     })
     const plain = absoluteLine({ what: 'x', values: [1], peer: '', format: String, bound: { atMost: 1 } })
 

@@ -42,7 +42,8 @@ async function measureFleet(run: Run, replicas: number): Promise<Line[]> {
     await startCluster({
       replicas: Object.fromEntries(services.map((service) => [service, replicas])),
       environment: {
-        ...{ TRUST_PROXY: 'loopback', LOG_LEVEL: 'error' },
+        TRUST_PROXY: 'loopback',
+        LOG_LEVEL: 'error',
         GATEHOUSE_UPSTREAMS: await writeUpstreamsFile(opening),
       },
     }),

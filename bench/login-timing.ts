@@ -21,7 +21,8 @@ export async function benchmark(run: Run): Promise<Line[]> {
   await send('/api/users/@me/second-factor/confirm', { code: appCode(secret, Date.now(), 0) }, factored.token)
   const names = ['bench_nobody', 'bench_known', 'bench_suspended', 'bench_factored', 'eve@other.example']
   const kinds = Object.entries(wrongPasswords).map(([what, wrong]) => ({
-    ...{ what, wrong },
+    what,
+    wrong,
     times: new Map<string, number[]>(names.map((name) => [name, []])),
   }))
   for (let login = 0; login < loginsOfRound * run.rounds(5); login += 1) {

@@ -12,12 +12,10 @@ const few = many / 100
 
 /** At most, in milliseconds, however large the instance is. Design: budgets. */
 const limits: Readonly<Record<string, number>> = {
-  ...{
-    "an admin's list": 20,
-    "an admin's page of another home": 20,
-    "an admin's search": 20,
-    "a peer's sync page": 50,
-  },
+  "an admin's list": 20,
+  "an admin's page of another home": 20,
+  "an admin's search": 20,
+  "a peer's sync page": 50,
 }
 
 /** What grows with the accounts of an instance, and what must not. Design: invariant 13. */
@@ -36,8 +34,12 @@ export async function benchmark(run: Run): Promise<Line[]> {
     const what = `peak memory of the instance's process at ${size}`
     lines.push(absoluteLine({ what, ...peaks, format: megabytes, bound: { atMost: 400 * 2 ** 20 } }))
     lines.push({
-      ...{ what: `size of its database`, measured: megabytes(large.databaseBytes), ratio: null, within: true },
-      ...{ peer: `at ${count(few)} ${megabytes(small.databaseBytes)}`, limit: 'for information' },
+      what: `size of its database`,
+      measured: megabytes(large.databaseBytes),
+      ratio: null,
+      within: true,
+      peer: `at ${count(few)} ${megabytes(small.databaseBytes)}`,
+      limit: 'for information',
     })
   }
   const fast = await measureCommands(smallFolder.path, few)

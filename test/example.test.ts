@@ -286,7 +286,11 @@ describe('examples/chat', function () {
         ['by a request', 'tess'],
       ])
       expect([first.status, messages[0]!.id, refused, faulty.status, nowhere.status]).to.deep.equal([
-        ...[201, id, 'message_refused', 400, 404],
+        201,
+        id,
+        'message_refused',
+        400,
+        404,
       ])
     })
 
@@ -358,7 +362,8 @@ describe('examples/chat', function () {
       })
       const bytes = Buffer.from(await archive.arrayBuffer())
       expect([bytes.includes('services/rooms.json'), bytes.includes('services/rooms.incomplete.json')]).to.deep.equal([
-        ...[true, false],
+        true,
+        false,
       ])
       await hers.deleteAccount({ username: 'olga', password })
 

@@ -65,9 +65,16 @@ describe('Glewlwyd as an identity provider', function () {
     await post('/mod/plugin/', { module: 'oidc', name: 'oidc', display_name: 'OpenID Connect', parameters })
     const own = `${origin}/api/auth/providers/own`
     await post('/client/', {
-      ...{ client_id: clientId, name: 'Chat', confidential: true, client_secret: clientSecret, scope: [] },
-      ...{ redirect_uri: [`${own}/callback`], backchannel_logout_uri: `${own}/back-channel-logout` },
-      ...{ authorization_type: ['code'], token_endpoint_auth_method: ['client_secret_basic'], enabled: true },
+      client_id: clientId,
+      name: 'Chat',
+      confidential: true,
+      client_secret: clientSecret,
+      scope: [],
+      redirect_uri: [`${own}/callback`],
+      backchannel_logout_uri: `${own}/back-channel-logout`,
+      authorization_type: ['code'],
+      token_endpoint_auth_method: ['client_secret_basic'],
+      enabled: true,
     })
     await post('/user/', { ...ada, name: 'Ada of elsewhere', scope: ['openid', 'profile', 'g_profile'], enabled: true })
   }

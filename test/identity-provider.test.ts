@@ -27,8 +27,10 @@ describe('A certified identity provider', function () {
     const provider = new Provider(issuer, {
       clients: [
         {
-          ...{ client_id: 'chat', client_secret: 'a secret-of the chat:%' },
-          ...{ redirect_uris: [`${api}/callback`], backchannel_logout_uri: `${api}/back-channel-logout` },
+          client_id: 'chat',
+          client_secret: 'a secret-of the chat:%',
+          redirect_uris: [`${api}/callback`],
+          backchannel_logout_uri: `${api}/back-channel-logout`,
         },
       ],
       claims: { openid: ['sub'], profile: ['name', 'preferred_username'] },

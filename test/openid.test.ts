@@ -26,7 +26,9 @@ describe('After the answer to a change no application has anything of the accoun
   async function logIn(token: string) {
     const pkceCodeVerifier = oidc.randomPKCECodeVerifier()
     const url = oidc.buildAuthorizationUrl(config, {
-      ...{ redirect_uri, scope: 'openid profile offline_access', prompt: 'consent' },
+      redirect_uri,
+      scope: 'openid profile offline_access',
+      prompt: 'consent',
       code_challenge: await oidc.calculatePKCECodeChallenge(pkceCodeVerifier),
       code_challenge_method: 'S256',
     })

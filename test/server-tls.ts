@@ -164,8 +164,12 @@ export function testServerTls(refused: Record<'redis' | 'nats', readonly WrongCe
     const [right, expired] = [await startTlsNats('right'), await startTlsNats('expired')]
     const redis = await startTlsRedis('expired')
     const certificateFiles = {
-      ...{ NATS_CA: full.ca, NATS_CERT: full.cert, NATS_KEY: full.key },
-      ...{ REDIS_CA: full.ca, REDIS_CERT: full.cert, REDIS_KEY: full.key },
+      NATS_CA: full.ca,
+      NATS_CERT: full.cert,
+      NATS_KEY: full.key,
+      REDIS_CA: full.ca,
+      REDIS_CERT: full.cert,
+      REDIS_KEY: full.key,
     }
     const elsewhere = { IDENTITY_URL: 'http://127.0.0.1:1', PUBLIC_ORIGIN: 'http://127.0.0.1:1' }
     const look = async (servers: Record<string, string>) => {

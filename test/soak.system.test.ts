@@ -19,7 +19,11 @@ describe('a soak of half a minute, with a table that leaks and a token that is n
   before(async () => {
     const stop = new AbortController().signal
     run = await runSoak({
-      ...{ hours: 0.01, seed: 1, replicas: {}, log: () => undefined, stop },
+      hours: 0.01,
+      seed: 1,
+      replicas: {},
+      log: () => undefined,
+      stop,
       plant: async ({ cluster, admin }, ledger) => {
         await leak(cluster.postgres.url)
         if (ledger.revoked.every(({ token }) => token !== admin.token)) ledger.revoke(admin.token, 'a planted fault')

@@ -11,8 +11,12 @@ import { WebSocket } from 'ws'
 import { startInstance } from './instance.ts'
 
 const chat = {
-  ...{ name: 'chat', origins: ['http://127.0.0.1:9000'], routes: [] },
-  ...{ messages: ['chat.'], ready: ['spaces', 'dmChannels'], events: ['UserCreated'] },
+  name: 'chat',
+  origins: ['http://127.0.0.1:9000'],
+  routes: [],
+  messages: ['chat.'],
+  ready: ['spaces', 'dmChannels'],
+  events: ['UserCreated'],
 }
 
 /** With NATS alone, as docs/integrate has it for any language. */

@@ -47,7 +47,12 @@ export async function startEmbedded(config: EmbeddedConfig, databaseUrl: string,
   const previousEncryptionSecrets = config.previousEncryptionSecrets ?? []
   const { providersFile, reach, mail } = config
   const instance = {
-    ...{ databaseUrl, uploadDir, uploadStore, origin, secrets, previousEncryptionSecrets },
+    databaseUrl,
+    uploadDir,
+    uploadStore,
+    origin,
+    secrets,
+    previousEncryptionSecrets,
     ...(providersFile !== undefined && { providers: { file: resolve(providersFile), reach } }),
     ...(mail && { mail }),
   }

@@ -32,7 +32,10 @@ describe('a backup, restore or import that is killed, or finds no room', functio
   })
   const at = (name: string) => join(folder, name)
   const variables = (url: string, uploads = 'target') => ({
-    ...{ DATABASE_URL: url, UPLOAD_DIR: at(uploads), DOMAIN: 'chat.example', TMPDIR: at('temporary') },
+    DATABASE_URL: url,
+    UPLOAD_DIR: at(uploads),
+    DOMAIN: 'chat.example',
+    TMPDIR: at('temporary'),
     ENCRYPTION_SECRET: 'e'.repeat(40),
   })
   const run = (url: string, ...args: string[]) => runArguments(args, variables(url))

@@ -377,7 +377,9 @@ async function expectSame(
   const me = await fetch(`${url}/api/users/@me`, { headers })
   expect(me.status, 'the old token').to.equal(200)
   expect(await me.json()).to.deep.include({
-    ...{ username: 'ada', isAdmin: true, avatar },
+    username: 'ada',
+    isAdmin: true,
+    avatar,
     replicatedInstances: [elsewhere],
   })
   expect((await postJson(`${url}/api/auth/login`, account)).status).to.equal(200)

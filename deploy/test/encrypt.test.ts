@@ -105,7 +105,12 @@ describe('`encrypt` after a rotation of ENCRYPTION_SECRET', function () {
     expect(await everything()).to.include(prefixOf(formerKey))
 
     expect(await counts()).to.deep.equal({
-      ...{ second_factors: 599, federation_credentials: 599, mails: 1, openid_keys: 1, peers: 1, approval_requests: 1 },
+      second_factors: 599,
+      federation_credentials: 599,
+      mails: 1,
+      openid_keys: 1,
+      peers: 1,
+      approval_requests: 1,
     })
 
     expect(await everything())

@@ -330,8 +330,13 @@ describe('the import of an instance of the other chat server', function () {
     const ofAChat = {
       instance_settings: [
         {
-          ...{ id: 1, instance_id: instanceId, instance_name: 'Old Place', registration_open: 0 },
-          ...{ directory_enabled: 1, support_card_enabled: 1, ledger_started_at: createdAt },
+          id: 1,
+          instance_id: instanceId,
+          instance_name: 'Old Place',
+          registration_open: 0,
+          directory_enabled: 1,
+          support_card_enabled: 1,
+          ledger_started_at: createdAt,
         },
       ],
       spaces: [{ id: space, name: 'Lounge', owner_id: ada, directory_listed: 1 }],
@@ -379,8 +384,13 @@ describe('the import of an instance of the other chat server', function () {
         ],
         federation_peers: [
           {
-            ...{ id: idOf(53), origin: 'https://ended.example', hmac_secret: 'd'.repeat(64), created_at: createdAt },
-            ...{ status: 'needs_attention', status_reason: 'auth_failures', initiated_by: 'auto' },
+            id: idOf(53),
+            origin: 'https://ended.example',
+            hmac_secret: 'd'.repeat(64),
+            created_at: createdAt,
+            status: 'needs_attention',
+            status_reason: 'auth_failures',
+            initiated_by: 'auto',
           },
         ],
         ...ofAChat,
@@ -405,7 +415,9 @@ describe('the import of an instance of the other chat server', function () {
     expect(report.tables['federation_credentials']).to.deep.equal({ read: 3, imported: 2, skipped: 1, doubles: 0 })
     expect(JSON.stringify(report)).to.include('auth_failures').and.not.include(secret)
     expect(report.leftBehind).to.deep.equal({
-      ...{ federation_outbox: 1, federation_sync_cursors: 1, notification_settings: 1 },
+      federation_outbox: 1,
+      federation_sync_cursors: 1,
+      notification_settings: 1,
     })
     expect((await one('select name from spaces')).map(({ name }) => name)).to.deep.equal(['Lounge'])
     const former =

@@ -60,23 +60,26 @@ export const uploadsIn = (folder: string) => ({ uploadDir: folder, uploadStore: 
 export function processEnvironment(secret: string): Record<string, string> {
   const elsewhere = 'http://127.0.0.1:1'
   return {
-    ...{ HOST: '127.0.0.1', OPS_HOST: '127.0.0.1', OPS_PORT: '0', PORT: '0' },
-    ...{
-      IDENTITY_PORT: '0',
-      INVITE_PORT: '0',
-      SESSION_GATEWAY_PORT: '0',
-      FEDERATION_FANOUT_PORT: '0',
-      OPENID_PORT: '0',
-    },
-    ...{ IDENTITY_URL: elsewhere, INVITE_URL: elsewhere },
-    ...{ SESSION_GATEWAY_URL: elsewhere, FEDERATION_FANOUT_URL: elsewhere, OPENID_URL: elsewhere },
-    ...{ PUBLIC_ORIGIN: 'http://localhost:8080', UPLOAD_DIR: '/tmp' },
-    ...{
-      JWT_SECRET: secret,
-      INTERNAL_SECRET: secret,
-      CALLER_KEYS: testCallerKeys.lines.join('\n'),
-      ENCRYPTION_SECRET: secret,
-    },
+    HOST: '127.0.0.1',
+    OPS_HOST: '127.0.0.1',
+    OPS_PORT: '0',
+    PORT: '0',
+    IDENTITY_PORT: '0',
+    INVITE_PORT: '0',
+    SESSION_GATEWAY_PORT: '0',
+    FEDERATION_FANOUT_PORT: '0',
+    OPENID_PORT: '0',
+    IDENTITY_URL: elsewhere,
+    INVITE_URL: elsewhere,
+    SESSION_GATEWAY_URL: elsewhere,
+    FEDERATION_FANOUT_URL: elsewhere,
+    OPENID_URL: elsewhere,
+    PUBLIC_ORIGIN: 'http://localhost:8080',
+    UPLOAD_DIR: '/tmp',
+    JWT_SECRET: secret,
+    INTERNAL_SECRET: secret,
+    CALLER_KEYS: testCallerKeys.lines.join('\n'),
+    ENCRYPTION_SECRET: secret,
   }
 }
 

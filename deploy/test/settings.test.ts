@@ -94,8 +94,15 @@ const beside: Record<string, Record<string, string>> = {
   REDIS_CA: { REDIS_URL: 'rediss://base:6379' },
   REDIS_CERT: { REDIS_URL: 'rediss://base:6379' },
   REDIS_KEY: { REDIS_URL: 'rediss://base:6379' },
-  ...{ AWS_ENDPOINT_URL: s3, AWS_REGION: s3, AWS_ACCESS_KEY_ID: s3, AWS_SECRET_ACCESS_KEY: s3, AWS_SESSION_TOKEN: s3 },
-  ...{ SMTP_URL: mail, SMTP_CA: mail, MAIL_FROM: mail, MAIL_HOURLY_LIMIT: mail },
+  AWS_ENDPOINT_URL: s3,
+  AWS_REGION: s3,
+  AWS_ACCESS_KEY_ID: s3,
+  AWS_SECRET_ACCESS_KEY: s3,
+  AWS_SESSION_TOKEN: s3,
+  SMTP_URL: mail,
+  SMTP_CA: mail,
+  MAIL_FROM: mail,
+  MAIL_HOURLY_LIMIT: mail,
   OTEL_TRACES_SAMPLER_ARG: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' },
 }
 

@@ -235,7 +235,13 @@ describe('the environment of one service, in the hands of somebody else', functi
       ...calls.map(({ subject }) => `gatehouse.${subject}`),
       ...['message', 'ready', 'deliver', ...questionSubjects].map((kind) => `gatehouse.upstream.chat.${kind}`),
       ...roles.flatMap((role) => [`_INBOX.${role}.x`, `_INBOX.${role}.>`]),
-      ...['_INBOX.>', '_INBOX_chat.>', 'gatehouse.>', 'gatehouse.event.>', 'gatehouse.change.>', '>', '$SYS.>'],
+      '_INBOX.>',
+      '_INBOX_chat.>',
+      'gatehouse.>',
+      'gatehouse.event.>',
+      'gatehouse.change.>',
+      '>',
+      '$SYS.>',
     ]
   }
 

@@ -107,8 +107,14 @@ describe('upstreams with the users of NATS that make-secrets.sh makes', () => {
       await ask(identity, 'export'),
       await ask(identity, 'deletion'),
     ]).to.deep.equal([
-      ...[{ ok: true }, { spaces: [] }, { groups: [] }, { members: [] }],
-      ...[{ groups: [] }, { ownedSpaces: [] }, { rows: [] }, { done: true }],
+      { ok: true },
+      { spaces: [] },
+      { groups: [] },
+      { members: [] },
+      { groups: [] },
+      { ownedSpaces: [] },
+      { rows: [] },
+      { done: true },
     ])
     chat.deliver({ users: ['1'] }, { type: 'chat.text' })
     const payload = { userId: '42', at: 1, state: buildAccountState(), origin: 'local' } as const
@@ -134,20 +140,35 @@ describe('upstreams with the users of NATS that make-secrets.sh makes', () => {
     })()
     const ofChat = 'gatehouse-changes.upstream_chat_UserCreated'
     const published = [
-      ...['gatehouse.upstream.chat.deletion', 'gatehouse.upstream.voice.deletion'],
-      ...['gatehouse.upstream.chat.deliver', 'gatehouse.upstream.chat.message', 'gatehouse.upstream.voice.message'],
-      ...['gatehouse.change.user.created.v1.1', 'gatehouse.broadcast.event.user.presence-recorded.v1'],
-      ...[`$JS.API.CONSUMER.MSG.NEXT.${ofChat}`, `$JS.API.CONSUMER.INFO.${ofChat}`, `$JS.ACK.${ofChat}.1.1.1.1.0`],
-      ...[
-        '$JS.API.CONSUMER.CREATE.gatehouse-events',
-        '$JS.API.CONSUMER.DELETE.gatehouse-changes.upstream_voice_UserCreated',
-      ],
-      ...['$JS.API.STREAM.MSG.GET.gatehouse-events', '$JS.API.DIRECT.GET.gatehouse-events', '_INBOX.answer'],
+      'gatehouse.upstream.chat.deletion',
+      'gatehouse.upstream.voice.deletion',
+      'gatehouse.upstream.chat.deliver',
+      'gatehouse.upstream.chat.message',
+      'gatehouse.upstream.voice.message',
+      'gatehouse.change.user.created.v1.1',
+      'gatehouse.broadcast.event.user.presence-recorded.v1',
+      `$JS.API.CONSUMER.MSG.NEXT.${ofChat}`,
+      `$JS.API.CONSUMER.INFO.${ofChat}`,
+      `$JS.ACK.${ofChat}.1.1.1.1.0`,
+      '$JS.API.CONSUMER.CREATE.gatehouse-events',
+      '$JS.API.CONSUMER.DELETE.gatehouse-changes.upstream_voice_UserCreated',
+      '$JS.API.STREAM.MSG.GET.gatehouse-events',
+      '$JS.API.DIRECT.GET.gatehouse-events',
+      '_INBOX.answer',
     ]
     const subscribed = [
-      ...['gatehouse.upstream.chat.deletion', 'gatehouse.upstream.*.owned-spaces', 'gatehouse.upstream.voice.other'],
-      ...['gatehouse.upstream.chat.message', 'gatehouse.upstream.*.ready', 'gatehouse.upstream.voice.deliver'],
-      ...['gatehouse.event.>', 'gatehouse.change.>', 'gatehouse.broadcast.>', '_INBOX.>', '_INBOX_chat.>', '>'],
+      'gatehouse.upstream.chat.deletion',
+      'gatehouse.upstream.*.owned-spaces',
+      'gatehouse.upstream.voice.other',
+      'gatehouse.upstream.chat.message',
+      'gatehouse.upstream.*.ready',
+      'gatehouse.upstream.voice.deliver',
+      'gatehouse.event.>',
+      'gatehouse.change.>',
+      'gatehouse.broadcast.>',
+      '_INBOX.>',
+      '_INBOX_chat.>',
+      '>',
     ]
 
     for (const subject of published) voice.publish(subject, '{}')

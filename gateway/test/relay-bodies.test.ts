@@ -55,7 +55,8 @@ describe('Batches that peers relay', () => {
   /** Contract: 1, JSON bodies. */
   it('are the only JSON bodies over 64 KiB', async () => {
     const response = await fetch(`${harness.url}/api/federation/sync`, {
-      ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
       body: 'x'.repeat(64 * 1024 + 1),
     })
 

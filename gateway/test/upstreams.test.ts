@@ -109,8 +109,14 @@ describe('Upstreams', () => {
     expect(kid).to.equal(thumbprint)
     const iat = Math.floor(harness.clock.now() / 1000)
     expect(JSON.parse(decode(claims))).to.deep.equal({
-      ...{ iss: issuer, aud: 'chat', iat, exp: iat + 30, address: '127.0.0.1' },
-      ...{ sub: '7', username: 'ada', admin: true },
+      iss: issuer,
+      aud: 'chat',
+      iat,
+      exp: iat + 30,
+      address: '127.0.0.1',
+      sub: '7',
+      username: 'ada',
+      admin: true,
     })
   })
 
@@ -150,7 +156,10 @@ describe('Upstreams', () => {
       expect(await verifier.verify(statement).catch((error: unknown) => error)).to.be.instanceOf(InvalidCaller)
     }
     const late = createCallerVerifier({
-      ...{ name: 'chat', origin: issuer, keysUrl: `${harness.url}/api/upstream-keys`, clockToleranceSeconds: 0 },
+      name: 'chat',
+      origin: issuer,
+      keysUrl: `${harness.url}/api/upstream-keys`,
+      clockToleranceSeconds: 0,
       now: () => new Date(harness.clock.now() + 31_000),
     })
     expect(await verifier.verify(genuine)).to.have.nested.property('user.userId', '8')
@@ -212,9 +221,15 @@ describe('Upstreams', () => {
     const { behave } = chat
     chat.behave = (_request, response) => {
       response.writeHead(201, {
-        ...{ 'set-cookie': 'a=b', 'access-control-allow-origin': 'https://evil.example', 'clear-site-data': '"*"' },
-        ...{ nel: '{}', 'report-to': '{}', 'x-accel-redirect': '/secret' },
-        ...{ 'x-own': 'kept', connection: 'x-hop', 'x-hop': 'dropped' },
+        'set-cookie': 'a=b',
+        'access-control-allow-origin': 'https://evil.example',
+        'clear-site-data': '"*"',
+        nel: '{}',
+        'report-to': '{}',
+        'x-accel-redirect': '/secret',
+        'x-own': 'kept',
+        connection: 'x-hop',
+        'x-hop': 'dropped',
       })
       response.end('{}')
     }
@@ -223,7 +238,9 @@ describe('Upstreams', () => {
 
     expect(response.status).to.equal(201)
     expect(Object.fromEntries(response.headers)).to.include({
-      ...{ 'x-own': 'kept', 'cache-control': 'no-store', 'access-control-allow-origin': '*' },
+      'x-own': 'kept',
+      'cache-control': 'no-store',
+      'access-control-allow-origin': '*',
       'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
     })
     for (const name of ['set-cookie', 'clear-site-data', 'nel', 'report-to', 'x-accel-redirect', 'x-hop'])

@@ -62,7 +62,9 @@ describe('applications that log people in, in the browser', function () {
     const pkceCodeVerifier = oidc.randomPKCECodeVerifier()
     const expectedState = oidc.randomState()
     const { href } = oidc.buildAuthorizationUrl(config, {
-      ...{ redirect_uri: `${wiki}/callback`, scope: 'openid profile', state: expectedState },
+      redirect_uri: `${wiki}/callback`,
+      scope: 'openid profile',
+      state: expectedState,
       code_challenge: await oidc.calculatePKCECodeChallenge(pkceCodeVerifier),
       code_challenge_method: 'S256',
       ...more,

@@ -94,26 +94,47 @@ describe('script in what people, peers and operators wrote', function () {
       `insert into users (id, username, password_hash, display_name, custom_status, bio, avatar, banner, accent_color,
          avatar_color, home_instance, home_user_id, suspended_at, suspended_reason)
        values (?, ?, 'none', ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?)`,
-      ...[1000 + index, `${payload}@${payload}`, payload, payload, payload, payload, payload, payload, payload],
-      ...[payload, payload, payload],
+      1000 + index,
+      `${payload}@${payload}`,
+      payload,
+      payload,
+      payload,
+      payload,
+      payload,
+      payload,
+      payload,
+      payload,
+      payload,
+      payload,
     )
     await sql(
       `insert into invites (id, token, name, created_by) select ?, ?, ?, id from users where username = 'alice'`,
-      ...[2000 + index, `invite${index}`.padEnd(22, '_'), payload],
+      2000 + index,
+      `invite${index}`.padEnd(22, '_'),
+      payload,
     )
     await sql(
       `insert into peers (id, origin, host, secret, status, activated_at, instance_name)
        values (?, ?, ?, 'none', 'active', now(), ?)`,
-      ...[3000 + index, payload, payload, payload],
+      3000 + index,
+      payload,
+      payload,
+      payload,
     )
     await sql(
       `insert into approval_requests (id, source_origin, secret, status, instance_name) values (?, ?, 'none', 'pending', ?)`,
-      ...[4000 + index, payload, payload],
+      4000 + index,
+      payload,
+      payload,
     )
     await sql(
       `insert into audit_log (action, actor_username, target_type, target_id, target_name, detail)
        values ('user.renamed', ?, 'user', ?, ?, jsonb_build_object('reason', ?::text, ?::text, 'x'))`,
-      ...[payload, payload, payload, payload, payload],
+      payload,
+      payload,
+      payload,
+      payload,
+      payload,
     )
   }
 

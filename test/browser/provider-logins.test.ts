@@ -166,7 +166,9 @@ describe('logging in with an identity provider in the browser', function () {
     await actions.waitForHomePage(page)
     await answered(
       fetch(`http://127.0.0.1:${instance.port}/api/settings/instance`, {
-        ...{ method: 'PATCH', body: JSON.stringify({ registrationOpen: true }), headers },
+        method: 'PATCH',
+        body: JSON.stringify({ registrationOpen: true }),
+        headers,
       }),
     )
     await page.context().close()

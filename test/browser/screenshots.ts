@@ -158,8 +158,15 @@ async function fill(instance: Instance): Promise<string[]> {
   )
   const now = Date.now()
   const entry = (origin: string, label: string) => ({
-    ...{ origin, label, username: 'ada', remoteUserId: '1', status: 'connected' },
-    ...{ addedAt: now, lastConnectedAt: now - 7_200_000, disconnectedAt: null, errorMessage: null },
+    origin,
+    label,
+    username: 'ada',
+    remoteUserId: '1',
+    status: 'connected',
+    addedAt: now,
+    lastConnectedAt: now - 7_200_000,
+    disconnectedAt: null,
+    errorMessage: null,
   })
   await answered(
     fetch(`http://127.0.0.1:${instance.port}/api/users/@me/federation-registry`, {
@@ -184,8 +191,13 @@ async function startDevice(instance: Instance): Promise<string> {
 
 function authorizePath(prompt: string): string {
   const asked = {
-    ...{ response_type: 'code', client_id: '1', redirect_uri: 'https://wiki.engine.example/callback', prompt },
-    ...{ scope: 'openid profile', code_challenge_method: 'S256', code_challenge: 'x'.repeat(43) },
+    response_type: 'code',
+    client_id: '1',
+    redirect_uri: 'https://wiki.engine.example/callback',
+    prompt,
+    scope: 'openid profile',
+    code_challenge_method: 'S256',
+    code_challenge: 'x'.repeat(43),
   }
   return `/oauth2/auth?${new URLSearchParams(asked).toString()}`
 }

@@ -49,19 +49,22 @@ export const accountChecks: Check[] = [
     run: async (side) => {
       const { homeUserId, token } = made(side)
       const profileUpdate = {
-        ...{ homeUserId, homeInstance: side.peer.origin, profileUpdatedAt: Date.now(), username: 'check' },
-        ...{
-          displayName: 'Checked',
-          avatar: null,
-          banner: null,
-          accentColor: null,
-          avatarColor: null,
-          bio: 'By a check',
-        },
+        homeUserId,
+        homeInstance: side.peer.origin,
+        profileUpdatedAt: Date.now(),
+        username: 'check',
+        displayName: 'Checked',
+        avatar: null,
+        banner: null,
+        accentColor: null,
+        avatarColor: null,
+        bio: 'By a check',
       }
       const event = { eventType: 'profile_update', contextType: 'profile', messageId: homeUserId, encryptionVersion: 0 }
       const body = {
-        ...{ version: 1, sourceInstance: side.peer.origin, sourceInstanceId: side.peer.instanceId() },
+        version: 1,
+        sourceInstance: side.peer.origin,
+        sourceInstanceId: side.peer.instanceId(),
         events: [{ ...event, timestamp: Date.now(), profileUpdate }],
       }
       const { body: said } = await askSigned(side, 'POST /api/federation/relay', body)

@@ -181,7 +181,10 @@ export const adminChecks: Check[] = [
       const { id } = await peerAnew(side)
       const relayAs = (sourceInstanceId: string) =>
         askSigned(side, 'POST /api/federation/relay', {
-          ...{ version: 1, sourceInstance: side.peer.origin, sourceInstanceId, events: [] },
+          version: 1,
+          sourceInstance: side.peer.origin,
+          sourceInstanceId,
+          events: [],
         })
       // The first one becomes the known one.
       await relayAs(side.peer.instanceId())

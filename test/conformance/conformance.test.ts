@@ -22,8 +22,12 @@ async function startTarget(origin?: string) {
   const port = await freePort()
   const address = `http://127.0.0.1:${port}`
   const place = await startInstance({
-    ...{ PORT: String(port), PUBLIC_ORIGIN: origin ?? address, DOMAIN: '127.0.0.1', TRUST_PROXY: 'loopback' },
-    ...{ FEDERATION_ALLOW_PRIVATE: 'loopback', FEDERATION_RESOLVE: 'nova.test=127.0.0.1' },
+    PORT: String(port),
+    PUBLIC_ORIGIN: origin ?? address,
+    DOMAIN: '127.0.0.1',
+    TRUST_PROXY: 'loopback',
+    FEDERATION_ALLOW_PRIVATE: 'loopback',
+    FEDERATION_RESOLVE: 'nova.test=127.0.0.1',
   })
   const admin = await register({ url: address }, 'admin')
   const body = { autoAcceptPeering: true }

@@ -32,8 +32,12 @@ function readOptions(): Options | null {
     const { values, positionals } = parseArgs({
       allowPositionals: true,
       options: {
-        ...{ generation: { ...text, default: '2' }, admin: text, user: text },
-        ...{ 'peer-origin': text, 'peer-host': text, 'peer-port': text },
+        generation: { ...text, default: '2' },
+        admin: text,
+        user: text,
+        'peer-origin': text,
+        'peer-host': text,
+        'peer-port': text,
       },
     })
     const [target = '', ...others] = positionals
@@ -41,7 +45,9 @@ function readOptions(): Options | null {
     const [username = '', password = ''] = values.user?.split(/:(.*)/s) ?? []
     if (others.length > 0 || (generation !== 1 && generation !== 2)) return null
     return {
-      ...{ origin: new URL(target).origin, generation, adminToken: values.admin },
+      origin: new URL(target).origin,
+      generation,
+      adminToken: values.admin,
       ...(values.user !== undefined && { user: { username, password } }),
       peer: {
         ...(values['peer-origin'] && { origin: new URL(values['peer-origin']).origin }),

@@ -36,8 +36,14 @@ const conventions: readonly Evidence[] = [
 
 const rowsOfOffers = of(
   '2.2',
-  ...['none', 'pending', 'awaiting_approval', 'unreachable', 'active, needs_attention', 'rejected by the other side'],
-  ...['rejected by its own admin', 'revoked'],
+  'none',
+  'pending',
+  'awaiting_approval',
+  'unreachable',
+  'active, needs_attention',
+  'rejected by the other side',
+  'rejected by its own admin',
+  'revoked',
 )
 
 const peering: readonly Evidence[] = [

@@ -65,7 +65,11 @@ async function approve(side: Side): Promise<void> {
 export async function checkConformance({ origin, generation, ...options }: Options): Promise<Result[]> {
   const { origin: publicOrigin, ...listen } = options.peer ?? {}
   await using peer: ReferencePeer = await startReferencePeer({
-    ...{ generation, timers: 'manual', settings: { limits: false }, instanceName: 'Conformance', listen },
+    generation,
+    timers: 'manual',
+    settings: { limits: false },
+    instanceName: 'Conformance',
+    listen,
     ...(publicOrigin && { publicOrigin }),
   })
   const side: Side = {

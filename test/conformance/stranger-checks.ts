@@ -309,14 +309,26 @@ export const signedChecks: Check[] = [
 ]
 
 const finalReasons = [
-  ...['duplicate', 'recipient_not_found', 'attribution_mismatch', 'unknown_event_type', 'self_target_invalid'],
-  ...['not_message_author', 'system_message_immutable', 'invalid_system_message', 'invalid_target'],
-  ...['source_peer_mismatch', 'unknown_message'],
+  'duplicate',
+  'recipient_not_found',
+  'attribution_mismatch',
+  'unknown_event_type',
+  'self_target_invalid',
+  'not_message_author',
+  'system_message_immutable',
+  'invalid_system_message',
+  'invalid_target',
+  'source_peer_mismatch',
+  'unknown_message',
 ]
 
 function relayChecks(): Check[] {
   const event = (eventType: string) => ({
-    ...{ eventType, contextType: 'dm', messageId: randomUUID(), encryptionVersion: 0, timestamp: Date.now() },
+    eventType,
+    contextType: 'dm',
+    messageId: randomUUID(),
+    encryptionVersion: 0,
+    timestamp: Date.now(),
   })
   const post = async (side: Side, events: unknown[], sourceInstance = side.peer.origin) => {
     const body = { version: 1, sourceInstance, sourceInstanceId: side.peer.instanceId(), events }

@@ -14,7 +14,11 @@ export function createArguments(placement: Placement, definition: ComposeService
   const { service, name, port } = placement
   const labels = [`com.docker.compose.project=${projectName}`, `com.docker.compose.service=${service}`]
   return [
-    ...['--name', name, '--restart', definition.restart ?? 'no', '--read-only-tmpfs=false'],
+    '--name',
+    name,
+    '--restart',
+    definition.restart ?? 'no',
+    '--read-only-tmpfs=false',
     ...ownLimits(),
     ...labels.flatMap((label) => ['--label', label]),
     ...(definition.read_only ? ['--read-only'] : []),

@@ -7,8 +7,13 @@ import { frozen, killed, type Fault } from './faults.ts'
 
 const policies = [
   'noeviction',
-  ...['allkeys-lru', 'allkeys-lfu', 'allkeys-random'],
-  ...['volatile-lru', 'volatile-lfu', 'volatile-random', 'volatile-ttl'],
+  'allkeys-lru',
+  'allkeys-lfu',
+  'allkeys-random',
+  'volatile-lru',
+  'volatile-lfu',
+  'volatile-random',
+  'volatile-ttl',
 ]
 const ofEachPolicyMs = 2_000
 const movedSlots = 300

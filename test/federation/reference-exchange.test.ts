@@ -47,14 +47,19 @@ async function changeProfile({ gate, clock }: ReferencePair, userId: string, dis
   await gate.deps.orm.em.fork().execute(sql, [displayName, clock.now(), userId])
   await gate.deps.bus.publish(
     profileChanged,
-    { ...{ userId, at: clock.now(), profileUpdatedAt: clock.now(), changed: ['displayName'] }, state: stateOf(userId) },
+    { userId, at: clock.now(), profileUpdatedAt: clock.now(), changed: ['displayName'], state: stateOf(userId) },
     { id: randomUUID() },
   )
 }
 
 const stateOf = (userId: string) => ({
-  ...{ userId, username: 'erin', version: 2, isAdmin: false, isDeleted: false },
-  ...{ passwordChangedAt: null, sessionsEndedAt: null },
+  userId,
+  username: 'erin',
+  version: 2,
+  isAdmin: false,
+  isDeleted: false,
+  passwordChangedAt: null,
+  sessionsEndedAt: null,
 })
 
 describe('events with the reference peer', function () {
@@ -72,7 +77,9 @@ describe('events with the reference peer', function () {
     )
     const erin = pair.nova.addUser({ username: 'erin', password: 'the password' })
     await insertUser(pair.gate.deps, {
-      ...{ username: 'erin@nova.example', homeInstance: 'nova.example', homeUserId: erin.id },
+      username: 'erin@nova.example',
+      homeInstance: 'nova.example',
+      homeUserId: erin.id,
     })
 
     pair.nova.editProfile(erin, { displayName: 'Erin', avatarColor: 'mint' })
@@ -119,7 +126,8 @@ describe('events with the reference peer', function () {
     let fails = true
     await using profiles = await answerProfiles(pair, () => fails)
     const profile = (homeInstance: string, messageId: string) => ({
-      ...{ eventType: 'profile_update', messageId },
+      eventType: 'profile_update',
+      messageId,
       profileUpdate: { homeUserId: '7', homeInstance, profileUpdatedAt: 5, displayName: 'X' },
     })
     const events = [profile('https://other.example', 'a'), profile(theirs, 'b')]
@@ -176,7 +184,8 @@ describe('events with the reference peer', function () {
     for (let batch = 0; batch < 200; batch += 1) {
       if (batch % 90 === 0) pair.clock.advance(60_000)
       const events = Array.from({ length: 50 }, (_, index) => ({
-        ...{ eventType: 'presence_update', messageId: `${batch * 50 + index}` },
+        eventType: 'presence_update',
+        messageId: `${batch * 50 + index}`,
         presenceUpdate: { homeUserId: `${index}`, homeInstance: theirs, status: 'online', ts: 1 },
       }))
       replies.push(await relay(pair, { events }))
@@ -194,7 +203,10 @@ describe('events with the reference peer', function () {
       replicatedInstances: [{ origin: `${theirs}/`, username: 'erin@gate.example' }],
     })
     const replica = pair.nova.addUser({
-      ...{ username: 'erin@gate.example', password: 'x', homeInstance: 'gate.example', homeUserId: user.id },
+      username: 'erin@gate.example',
+      password: 'x',
+      homeInstance: 'gate.example',
+      homeUserId: user.id,
     })
     const queued = async () =>
       await pair.gate.deps.orm.em.fork().execute<object[]>('select attempts from federation_deliveries')
@@ -240,7 +252,8 @@ describe('events with the reference peer', function () {
   it('becomes unreachable after ten failures, and active again when it answers', async () => {
     await using pair = await startPeers()
     const user = await insertUser(pair.gate.deps, {
-      ...{ username: 'erin', replicatedInstances: [{ origin: theirs, username: 'x' }] },
+      username: 'erin',
+      replicatedInstances: [{ origin: theirs, username: 'x' }],
     })
     pair.nova.addFault({ path: relayPath, answer: { status: 500 }, times: 10 })
     pair.nova.addFault({ path: '/api/instance/info', answer: { status: 500 } })

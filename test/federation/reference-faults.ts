@@ -62,7 +62,9 @@ async function replaceOurs(pair: ReferencePair, road: LossyAddress): Promise<Asy
   const { gate, clock } = pair
   const { config, outbound } = gate.deps
   const next = await startTestInstance('a', {
-    ...{ databaseUrl: gate.databaseUrl, publicOrigin: config.publicAddress.origin, resources: { clock } },
+    databaseUrl: gate.databaseUrl,
+    publicOrigin: config.publicAddress.origin,
+    resources: { clock },
     overrides: { outbound },
   })
   road.leadTo(next.address)

@@ -42,8 +42,14 @@ async function startGate(publicOrigin: string): Promise<Gate> {
 }
 
 const filledTables = [
-  ...['peers', 'peer_resets', 'approval_requests', 'federation_deliveries', 'federation_nonces'],
-  ...['replica_hosts', 'outbox', 'audit_log'],
+  'peers',
+  'peer_resets',
+  'approval_requests',
+  'federation_deliveries',
+  'federation_nonces',
+  'replica_hosts',
+  'outbox',
+  'audit_log',
 ]
 
 /** As after its start, a day later: no peer, no account but the admin's, no limit used up. */
@@ -62,7 +68,11 @@ async function startReferencePair(gate: Gate, { publicOrigin = ours, reference =
   const { clock, addresses } = gate
   const { settings, ...rest } = reference
   const nova = await startReferencePeer({
-    ...{ publicOrigin: theirs, instanceName: 'Nova', clock, timers: 'manual', resolve: addresses },
+    publicOrigin: theirs,
+    instanceName: 'Nova',
+    clock,
+    timers: 'manual',
+    resolve: addresses,
     settings: { limits: false, ...settings },
     ...rest,
   })

@@ -37,10 +37,13 @@ const exists = (status: PeerStatus): Answered => ({
   then: [status, 'pending'],
 })
 const queued = (status?: PeerStatus): Pick<Answered, 'status' | 'then'> => ({
-  ...{ status: 202, then: [status, 'awaiting_approval'] },
+  status: 202,
+  then: [status, 'awaiting_approval'],
 })
 const final = (status: PeerStatus, code: string): Pick<Answered, 'status' | 'code' | 'then'> => ({
-  ...{ status: 403, code, then: [status, 'rejected'] },
+  status: 403,
+  code,
+  then: [status, 'rejected'],
 })
 const settled = [
   ...(['active', 'unreachable', 'needs_attention'] as const).map(exists),
@@ -151,7 +154,8 @@ for (const [generation, answers] of [
 /** protocol.md 2.3, for offers of ours. Contract: 7, Handshake, asking. */
 describe('the answer to an offer of ours', () => {
   const refusal = (status: number, code?: string, error = 'No') => ({
-    ...{ status, body: { error, statusCode: status, ...(code && { code }) } },
+    status,
+    body: { error, statusCode: status, ...(code && { code }) },
   })
   const answers: [name: string, answer: NonNullable<Fault['answer']>, then: string, again: boolean][] = [
     ['200 that nothing proves', { status: 200, body: { accepted: true } }, 'needs_attention', false],

@@ -50,8 +50,17 @@ export function createJournal(): Journal {
 
 export function newPerson(journal: Journal, name: string, home: Place): Person {
   const person: Person = {
-    ...{ name, home: home.name, life: home.life(), id: '', token: '', password: `first password of ${name}` },
-    ...{ formerPasswords: [], displayName: null, state: 'unborn', replicas: new Map(), steps: [] },
+    name,
+    home: home.name,
+    life: home.life(),
+    id: '',
+    token: '',
+    password: `first password of ${name}`,
+    formerPasswords: [],
+    displayName: null,
+    state: 'unborn',
+    replicas: new Map(),
+    steps: [],
   }
   journal.people.push(person)
   journal.secrets.add(person.password)

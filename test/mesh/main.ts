@@ -9,7 +9,11 @@ import { runMesh } from './run-mesh.ts'
 const number = (preset: string) => ({ type: 'string', default: preset }) as const
 const { values } = parseArgs({
   options: {
-    ...{ minutes: number('10'), seed: number('1'), ours: number('4'), references: number('6'), people: number('3') },
+    minutes: number('10'),
+    seed: number('1'),
+    ours: number('4'),
+    references: number('6'),
+    people: number('3'),
     logs: { type: 'string' },
   },
 })

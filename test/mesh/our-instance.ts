@@ -88,13 +88,25 @@ export async function startOurs(options: Options): Promise<OurPlace & AsyncDispo
   function environment(): Record<string, string> {
     const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env
     return {
-      ...{ PATH, HOME, NODE_COMPILE_CACHE, NODE_EXTRA_CA_CERTS: options.certificateFile },
-      ...{ DATABASE: database.url, MESH_PACE: JSON.stringify(options.clock.current()) },
+      PATH,
+      HOME,
+      NODE_COMPILE_CACHE,
+      NODE_EXTRA_CA_CERTS: options.certificateFile,
+      DATABASE: database.url,
+      MESH_PACE: JSON.stringify(options.clock.current()),
       ...keys,
       ...(former.length > 0 && { ENCRYPTION_SECRET_PREVIOUS: former.join('\n') }),
-      ...{ PORT: String(port), HOST: '127.0.0.1', PUBLIC_ORIGIN: origin, DOMAIN: host, GATEHOUSE_DATA: folder },
-      ...{ TRUST_PROXY: 'loopback', LOG_LEVEL: 'debug', HASHING_THREADS: '1', HASHING_QUEUE: '1000' },
-      ...{ FEDERATION_ALLOW_PRIVATE: 'loopback', FEDERATION_RESOLVE: options.resolve },
+      PORT: String(port),
+      HOST: '127.0.0.1',
+      PUBLIC_ORIGIN: origin,
+      DOMAIN: host,
+      GATEHOUSE_DATA: folder,
+      TRUST_PROXY: 'loopback',
+      LOG_LEVEL: 'debug',
+      HASHING_THREADS: '1',
+      HASHING_QUEUE: '1000',
+      FEDERATION_ALLOW_PRIVATE: 'loopback',
+      FEDERATION_RESOLVE: options.resolve,
     }
   }
 
@@ -156,7 +168,14 @@ export async function startOurs(options: Options): Promise<OurPlace & AsyncDispo
   await settle()
   const open = opening.move()
   return {
-    ...{ kind: 'ours', name, origin, host, road, kill, start, seen },
+    kind: 'ours',
+    name,
+    origin,
+    host,
+    road,
+    kill,
+    start,
+    seen,
     own: {
       log: () => log,
       keepPace: () => void child?.send(options.clock.current()),

@@ -45,7 +45,13 @@ export function referencePlace(name: string, origin: string, road: Road, peer: R
   const people = new Map<string, User>()
   road.leadTo(peer.address)
   return {
-    ...{ kind: 'reference', name, origin, host: new URL(origin).hostname, road, peer, people },
+    kind: 'reference',
+    name,
+    origin,
+    host: new URL(origin).hostname,
+    road,
+    peer,
+    people,
     life: () => life,
     isUp: () => up,
     url: () => peer.address,

@@ -142,8 +142,11 @@ async function startReference(resources: AsyncDisposableStack, given: Reference)
   const { name, index, road, addresses, clock, journal, asks } = given
   const [origin, minuteMs] = [`https://${name}.test`, 60_000 / pace]
   const peer = await startReferencePeer({
-    ...{ publicOrigin: origin, instanceName: name, resolve: addresses, clock },
-    ...{ generation: index % 2 === 0 ? 1 : 2 },
+    publicOrigin: origin,
+    instanceName: name,
+    resolve: addresses,
+    clock,
+    generation: index % 2 === 0 ? 1 : 2,
     timers: { outboxMs: 500, quarterHourMs: 15 * minuteMs, hourMs: 60 * minuteMs },
     settings: { limits: false, autoAcceptPeering: !asks() },
     newSecret: () => {

@@ -12,10 +12,29 @@ const maxUploadSize = 8 * 1024 * 1024
 
 /** Names in full, and beginnings that end in an underscore. wire: 6, relay events */
 const knownTypes = [
-  ...['create', 'update', 'delete', 'profile_update', 'presence_update', 'read_state_update', 'dm_close', 'dm_reopen'],
-  ...['file_rejected', 'ownership_transfer', 'group_metadata_update', 'friend_request_create', 'friend_request_update'],
-  ...['friend_request_cancel', 'friend_add', 'friend_remove', 'dm_call_start', 'dm_call_accept', 'dm_call_reject'],
-  ...['dm_call_end', 'reaction_', 'dm_typing_', 'member_'],
+  'create',
+  'update',
+  'delete',
+  'profile_update',
+  'presence_update',
+  'read_state_update',
+  'dm_close',
+  'dm_reopen',
+  'file_rejected',
+  'ownership_transfer',
+  'group_metadata_update',
+  'friend_request_create',
+  'friend_request_update',
+  'friend_request_cancel',
+  'friend_add',
+  'friend_remove',
+  'dm_call_start',
+  'dm_call_accept',
+  'dm_call_reject',
+  'dm_call_end',
+  'reaction_',
+  'dm_typing_',
+  'member_',
 ]
 
 /** Every event is answered by its messageId, in one of three lists. wire: 3, relay */

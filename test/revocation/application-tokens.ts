@@ -67,8 +67,12 @@ export async function logIn(gateway: string, place: Place, { id }: Application, 
   const authorize = async (): Promise<Code> => {
     const verifier = randomBytes(32).toString('base64url')
     const query = new URLSearchParams({
-      ...{ client_id: id, redirect_uri: redirectUri, response_type: 'code', code_challenge_method: 'S256' },
-      ...{ scope: 'openid profile offline_access', prompt: 'consent' },
+      client_id: id,
+      redirect_uri: redirectUri,
+      response_type: 'code',
+      code_challenge_method: 'S256',
+      scope: 'openid profile offline_access',
+      prompt: 'consent',
       code_challenge: createHash('sha256').update(verifier).digest('base64url'),
     })
     const jar = new Map<string, string>()
@@ -101,7 +105,10 @@ export async function logIn(gateway: string, place: Place, { id }: Application, 
 
 const exchange = (place: Place, { code, verifier }: Code) =>
   place.ask('/oauth2/token', {
-    ...{ grant_type: 'authorization_code', code, code_verifier: verifier, redirect_uri: redirectUri },
+    grant_type: 'authorization_code',
+    code,
+    code_verifier: verifier,
+    redirect_uri: redirectUri,
   })
 
 /** The newest tokens after a refresh. Undefined: the process did not answer. */

@@ -55,7 +55,10 @@ export async function runApplicationRevocations(size: ApplicationSize): Promise<
   const places = placesOf(cluster, application)
   const none = () => ({ accepted: 0, refused: 0, unavailable: 0 })
   const run: ApplicationRun = {
-    ...{ changes: new Map(), unanswered: 0, stale: [], faults: new Map() },
+    changes: new Map(),
+    unanswered: 0,
+    stale: [],
+    faults: new Map(),
     before: none(),
     after: new Map(presentationNames.map((name) => [name, none()])),
   }

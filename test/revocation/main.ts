@@ -15,7 +15,11 @@ const tokens = await runTokenRevocations({ seed, replicas, workers: 6, faults: 1
 process.stdout.write(`${formatTokenRun(tokens.run, tokens.control)}\n`)
 const ofApplications = { gateway: 2, openid: 2, identity: 2 }
 const applications = await runApplicationRevocations({
-  ...{ seed, replicas: ofApplications, workers: 4, faults: 8, changes: accounts },
+  seed,
+  replicas: ofApplications,
+  workers: 4,
+  faults: 8,
+  changes: accounts,
 })
 process.stdout.write(`${formatApplicationRun(applications)}\n`)
 const controls = Math.min(accounts, 40)

@@ -9,7 +9,11 @@ export async function logInAtApplication({ system }: Scene, visitor: Visitor, to
   const { application, callback, origin } = system
   const verifier = randomBytes(32).toString('base64url')
   const asked = new URLSearchParams({
-    ...{ client_id: application.id, response_type: 'code', redirect_uri: callback, state: 'soak', prompt: 'consent' },
+    client_id: application.id,
+    response_type: 'code',
+    redirect_uri: callback,
+    state: 'soak',
+    prompt: 'consent',
     scope: 'openid profile offline_access',
     code_challenge: createHash('sha256').update(verifier).digest('base64url'),
     code_challenge_method: 'S256',

@@ -32,8 +32,12 @@ type Options = {
 }
 
 export const wholeReplicas: Replicas = {
-  ...{ gateway: 2, identity: 2, invite: 2 },
-  ...{ 'session-gateway': 2, 'federation-fanout': 2, openid: 2 },
+  gateway: 2,
+  identity: 2,
+  invite: 2,
+  'session-gateway': 2,
+  'federation-fanout': 2,
+  openid: 2,
 }
 const hourMs = 3_600_000
 const least = { samples: 30, departures: 4 }

@@ -57,8 +57,17 @@ describe('What a soak judges', () => {
 
 /** Contract: 1, rate limits. What one person does at most at each endpoint that counts by client network. */
 const inALife: Partial<Record<EndpointName, number>> = {
-  ...{ register: 2, login: 2, changePassword: 1, endSessions: 1, deleteSelf: 1, deleteFederationIdentity: 1 },
-  ...{ setEmail: 1, confirmEmail: 1, startProvider: 4, providerCallback: 4, finishProvider: 2 },
+  register: 2,
+  login: 2,
+  changePassword: 1,
+  endSessions: 1,
+  deleteSelf: 1,
+  deleteFederationIdentity: 1,
+  setEmail: 1,
+  confirmEmail: 1,
+  startProvider: 4,
+  providerCallback: 4,
+  finishProvider: 2,
 }
 
 describe('The load of a soak', () => {

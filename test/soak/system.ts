@@ -53,24 +53,40 @@ export async function startSystem({ replicas, ledger }: { replicas: Replicas; le
   const [gatewayPort, peerPort] = [await freePorts(replicas.gateway ?? 1), await freePort()]
   const [origin, peerOrigin] = [`http://${host}:${gatewayPort}`, `http://${peerHost}:${peerPort}`]
   const federated = {
-    ...{ TRUST_PROXY: 'loopback', LOG_LEVEL: 'warn', FEDERATION_ALLOW_PRIVATE: 'loopback' },
+    TRUST_PROXY: 'loopback',
+    LOG_LEVEL: 'warn',
+    FEDERATION_ALLOW_PRIVATE: 'loopback',
     FEDERATION_RESOLVE: `${host}=127.0.0.1:${gatewayPort},${peerHost}=127.0.0.1:${peerPort}`,
   }
   const cluster = opening.use(
     await startTestCluster({
-      ...{ replicas, gatewayPort, servers: { postgres } },
+      replicas,
+      gatewayPort,
+      servers: { postgres },
       environment: {
-        ...{ ...federated, PUBLIC_ORIGIN: origin, DOMAIN: host, UPLOAD_DIR: join(folder, 'uploads') },
-        ...{ GATEHOUSE_PROVIDERS: files.providers, GATEHOUSE_UPSTREAMS: files.upstreams },
+        ...federated,
+        PUBLIC_ORIGIN: origin,
+        DOMAIN: host,
+        UPLOAD_DIR: join(folder, 'uploads'),
+        GATEHOUSE_PROVIDERS: files.providers,
+        GATEHOUSE_UPSTREAMS: files.upstreams,
         // Ten times what the run sends.
-        ...{ SMTP_URL: `smtp://127.0.0.1:${mail.port}`, MAIL_FROM: 'noreply@home.test', MAIL_HOURLY_LIMIT: '10000' },
+        SMTP_URL: `smtp://127.0.0.1:${mail.port}`,
+        MAIL_FROM: 'noreply@home.test',
+        MAIL_HOURLY_LIMIT: '10000',
       },
     }),
   )
   const peer = opening.use(
     startProgram('test/soak/peer-process.ts', {
-      ...{ ...federated, DATABASE: peerDatabase, PUBLIC_ORIGIN: peerOrigin, DOMAIN: peerHost, HOST: '127.0.0.1' },
-      ...{ PORT: String(peerPort), OPS_PORT: '0', GATEHOUSE_DATA: join(folder, 'peer') },
+      ...federated,
+      DATABASE: peerDatabase,
+      PUBLIC_ORIGIN: peerOrigin,
+      DOMAIN: peerHost,
+      HOST: '127.0.0.1',
+      PORT: String(peerPort),
+      OPS_PORT: '0',
+      GATEHOUSE_DATA: join(folder, 'peer'),
     }),
   )
   const [, peerOps = ''] = /operations (\S+)/.exec(await peer.waitForOutput(/operations \S+/)) ?? []
@@ -79,7 +95,15 @@ export async function startSystem({ replicas, ledger }: { replicas: Replicas; le
   const { admin, application } = await prepare({ cluster, peerUrl, peerOrigin, logoutUri })
   const open = opening.move()
   return {
-    ...{ cluster, admin, application, mail, provider, origin, host, callback, uploads: join(folder, 'uploads') },
+    cluster,
+    admin,
+    application,
+    mail,
+    provider,
+    origin,
+    host,
+    callback,
+    uploads: join(folder, 'uploads'),
     peer: { url: peerUrl, origin: peerOrigin, pid: peer.pid, opsUrl: peerOps, databaseUrl: peerDatabase },
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   }
@@ -153,7 +177,10 @@ async function prepare({ cluster, peerUrl, peerOrigin, logoutUri }: Prepared) {
   const peerSettings = { token: others.token, body: { autoAcceptPeering: true } }
   await answered(callApi(peerUrl, 'PATCH /api/settings/instance', peerSettings))
   const application = {
-    ...{ name: 'Wiki', type: 'confidential', redirectUris: [callback], backchannelLogoutUri: logoutUri },
+    name: 'Wiki',
+    type: 'confidential',
+    redirectUris: [callback],
+    backchannelLogoutUri: logoutUri,
   }
   const made = await answered(callApi(url, 'POST /api/admin/applications', { token, body: application }))
   await answered(callApi(url, 'POST /api/federation/peer/initiate', { token, body: { remoteOrigin: peerOrigin } }))

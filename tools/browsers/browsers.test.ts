@@ -122,8 +122,13 @@ describe('the lint rule against newer APIs', function () {
 describe('the styles in the oldest browsers', () => {
   /** Without them a page looks plainer, or its menus open in the middle. */
   const additions = [
-    ...['forced-color-adjust', 'position-area', 'position-try-fallbacks', 'resize', 'scrollbar-gutter'],
-    ...['text-size-adjust', 'text-wrap'],
+    'forced-color-adjust',
+    'position-area',
+    'position-try-fallbacks',
+    'resize',
+    'scrollbar-gutter',
+    'text-size-adjust',
+    'text-wrap',
   ]
 
   it('need no newer property', () => {

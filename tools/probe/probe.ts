@@ -4,9 +4,13 @@ import type { Adapter, Credential, ProbedSocket } from './adapters.ts'
 const emptyResult = (act: string) => ({
   act,
   /** Sent after the answer. */
-  ...{ requests: 0, accepted: 0, lastAcceptedMs: 0 },
+  requests: 0,
+  accepted: 0,
+  lastAcceptedMs: 0,
   /** Of sockets, sent after the answer. */
-  ...{ messages: 0, messagesAccepted: 0, lastMessageMs: 0 },
+  messages: 0,
+  messagesAccepted: 0,
+  lastMessageMs: 0,
   /** Only where the act ends sockets. */
   sockets: 0,
   /** Null where a socket stayed open. */

@@ -66,9 +66,12 @@ async function buildWithBuildx(input: Build, env: NodeJS.ProcessEnv): Promise<vo
 function commonOptions({ version, commit, folder }: Build): string[] {
   const labels = { title: 'gatehouse', version, revision: commit }
   return [
-    ...['--no-cache', '--platform', platforms.join()],
+    '--no-cache',
+    '--platform',
+    platforms.join(),
     ...Object.entries(labels).flatMap(([name, value]) => ['--label', `org.opencontainers.image.${name}=${value}`]),
-    ...['--file', join(folder, 'deploy/Dockerfile')],
+    '--file',
+    join(folder, 'deploy/Dockerfile'),
   ]
 }
 

@@ -46,7 +46,9 @@ export const volatileTables: ReadonlySet<string> = new Set([
   'mails',
   'recovery_requests',
   // A grant that has ended since must not come back.
-  ...['openid_rows', 'application_notices', 'application_receivers'],
+  'openid_rows',
+  'application_notices',
+  'application_receivers',
 ])
 const migrationTable = 'mikro_orm_migrations'
 

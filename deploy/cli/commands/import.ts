@@ -33,7 +33,12 @@ async function runImport(invocation: Invocation, options: Options, file: string)
   await using images = startImageConverter(context)
   const { databaseUrl, uploadDir, uploadStore, domain } = instance
   const report = await importDatabase({
-    ...{ databaseUrl, uploadDir, uploadStore, domain, images, progress },
+    databaseUrl,
+    uploadDir,
+    uploadStore,
+    domain,
+    images,
+    progress,
     file: resolve(file),
     uploads: options.uploads === undefined ? null : resolve(options.uploads),
     isDryRun: options.dryRun === true,

@@ -134,12 +134,16 @@ async function writePackageJson(of: Record<string, unknown>, modules: Module[], 
     ({ path, file, entry }) => [path, { types: typesOf(entry), default: `./${file}` }] as const,
   )
   const manifest = {
-    ...{ name, version, description, sideEffects },
+    name,
+    version,
+    description,
+    sideEffects,
     type: 'module',
     exports: Object.fromEntries(exported),
     types: typesOf('./src/index.ts'),
     engines: { node: '>=22' },
-    ...{ peerDependencies, peerDependenciesMeta },
+    peerDependencies,
+    peerDependenciesMeta,
   }
   await writeFile(join(output, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
 }

@@ -43,7 +43,8 @@ async function startScene(answer: Answer) {
       client.session.initSession(token, buildUser({ replicatedInstances: [{ origin: other.origin, username }] })),
     stateThere: () => client.connections.find(other.origin)?.state,
     tokens: () => [
-      ...[client.session.getSnapshot().token, storage.getItem('service_token')],
+      client.session.getSnapshot().token,
+      storage.getItem('service_token'),
       /"token":"([^"]+)"/.exec(storage.getItem('service_remotes') ?? '')?.[1] ?? null,
     ],
     socketEnds,

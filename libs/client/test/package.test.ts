@@ -191,7 +191,11 @@ describe('The packed client', function () {
     await writeFile(file, typedProgram)
 
     const program = ts.createProgram([file], {
-      ...{ strict: true, exactOptionalPropertyTypes: true, noEmit: true, skipLibCheck: false, types: [] },
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noEmit: true,
+      skipLibCheck: false,
+      types: [],
       target: ts.ScriptTarget.ES2024,
       module: ts.ModuleKind.NodeNext,
       lib: ['lib.es2024.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'],

@@ -93,7 +93,9 @@ export const passkeyRemoved = event('PasskeyRemoved', 'event.user.passkey-remove
 
 /** By its person. A reset and a deletion, which remove all, say so themselves. Contract: 3, Identity providers. */
 export const identityChanged = event('IdentityChanged', 'event.user.identity-changed.v1', {
-  ...{ userId: snowflake, at: timestampMs, provider: z.string() },
+  userId: snowflake,
+  at: timestampMs,
+  provider: z.string(),
   change: z.enum(['linked', 'unlinked']),
 })
 
@@ -176,15 +178,28 @@ export const peerChanged = event('PeerChanged', 'event.instance.peer-changed.v1'
 
 /** Each carries the new state, which gateways write to the cache. Design: invariant 1. */
 export const accountEvents = [
-  ...[userCreated, passwordChanged, passwordReset, sessionsEnded, userSuspended, userUnsuspended, userDeleted],
-  ...[roleChanged, secondFactorChanged, profileChanged],
+  userCreated,
+  passwordChanged,
+  passwordReset,
+  sessionsEnded,
+  userSuspended,
+  userUnsuspended,
+  userDeleted,
+  roleChanged,
+  secondFactorChanged,
+  profileChanged,
 ] as const
 
 /** Sockets close after them. Contract: 6, forced disconnect. */
 export const sessionEndingEvents = [passwordChanged, passwordReset, sessionsEnded, userSuspended, userDeleted] as const
 
 export const inviteEvents = [
-  ...[inviteCreated, inviteRedeemed, inviteChanged, inviteRevoked, inviteReinstated, inviteDeleted],
+  inviteCreated,
+  inviteRedeemed,
+  inviteChanged,
+  inviteRevoked,
+  inviteReinstated,
+  inviteDeleted,
 ] as const
 
 export const durableEvents = [...accountEvents, ...inviteEvents, settingsChanged, peerChanged] as const

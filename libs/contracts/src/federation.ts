@@ -62,7 +62,13 @@ export const rotateReply = z.object({ accepted: z.literal(true), gracePeriodMs: 
 export const epochReply = z.object({ instanceId: z.uuid() })
 
 export const peerStatus = z.enum([
-  ...['pending', 'awaiting_approval', 'active', 'unreachable', 'needs_attention', 'rejected', 'revoked'],
+  'pending',
+  'awaiting_approval',
+  'active',
+  'unreachable',
+  'needs_attention',
+  'rejected',
+  'revoked',
 ] as const)
 export const peerReply = namedObject('Peer', {
   id: snowflake,

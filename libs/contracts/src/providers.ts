@@ -105,8 +105,10 @@ export const providerCallbackQuery = z.object(
 
 /** `login`: the first line; `link`: the second, under the bearer. */
 export const finishProviderBody = z.object({
-  ...{ ticket: anyText('ticket'), code: loginCode },
-  ...{ password: anyValue<string>(), confirm: anyValue<string>() },
+  ticket: anyText('ticket'),
+  code: loginCode,
+  password: anyValue<string>(),
+  confirm: anyValue<string>(),
   /** With it the sign-in registers an account. */
   username: text('username').nullish(),
   displayName: optionalText('displayName', limits.displayNameMax, 'one').optional(),

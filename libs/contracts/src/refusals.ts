@@ -9,8 +9,16 @@ import { ownedSpaces } from './users.ts'
 export const inputFault = namedObject('InputFault', {
   field: z.string(),
   reason: z.enum([
-    ...['required', 'wrong_type', 'invalid', 'too_short', 'too_long', 'too_small', 'too_large'],
-    ...['characters', 'repeated', 'malformed'],
+    'required',
+    'wrong_type',
+    'invalid',
+    'too_short',
+    'too_long',
+    'too_small',
+    'too_large',
+    'characters',
+    'repeated',
+    'malformed',
   ] as const),
   min: z.number().optional(),
   max: z.number().optional(),

@@ -95,8 +95,13 @@ export type AdminChangedMessage = z.infer<typeof adminChangedMessage>
 /** To all sockets of the account. Contract: 3, Second factor, Passkeys, Identity providers. */
 export const securityNoticeMessage = message('security_notice', {
   what: z.enum([
-    ...['second_factor_on', 'second_factor_off', 'second_factor_blocked', 'passkey_added', 'passkey_removed'],
-    ...['identity_linked', 'identity_unlinked'],
+    'second_factor_on',
+    'second_factor_off',
+    'second_factor_blocked',
+    'passkey_added',
+    'passkey_removed',
+    'identity_linked',
+    'identity_unlinked',
   ] as const),
   at: timestampMs,
 })
@@ -126,9 +131,18 @@ export type SocketErrorMessage = z.infer<typeof socketErrorMessage>
 /** All but those of upstreams. docs/reference/sockets.md */
 export const clientMessages = [authMessage, pingMessage, watchMessage, unwatchMessage] as const
 export const serverMessages = [
-  ...[readyMessage, readyPartMessage, presenceMessage, presencesMessage, userUpdatedMessage],
-  ...[adminChangedMessage, reauthenticateMessage, authenticatedMessage, securityNoticeMessage],
-  ...[replyMessage, pongMessage, socketErrorMessage],
+  readyMessage,
+  readyPartMessage,
+  presenceMessage,
+  presencesMessage,
+  userUpdatedMessage,
+  adminChangedMessage,
+  reauthenticateMessage,
+  authenticatedMessage,
+  securityNoticeMessage,
+  replyMessage,
+  pongMessage,
+  socketErrorMessage,
 ] as const
 
 /** The address is cut to its /24 or /48. Contract: 3, sockets. */

@@ -246,7 +246,14 @@ export const ownSecondFactorBody = namedObject('OwnSecondFactor', { ...ownConfir
 export const recoveryCodesReply = namedObject('RecoveryCodes', { recoveryCodes: z.array(z.string()) })
 
 const signInMethods = [
-  ...['password', 'second_factor', 'passkey', 'provider', 'home', 'recovery', 'registration', 'renewal'],
+  'password',
+  'second_factor',
+  'passkey',
+  'provider',
+  'home',
+  'recovery',
+  'registration',
+  'renewal',
 ] as const
 export type SignInMethod = (typeof signInMethods)[number]
 

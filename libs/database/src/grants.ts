@@ -32,7 +32,10 @@ export const grants: Readonly<Record<DatabaseService, Grants>> = {
   identity: {
     ...newIds,
     outbox: [
-      ...['event.user.', 'event.invite.redeemed.', 'event.invite.revoked.', 'event.registration.'],
+      'event.user.',
+      'event.invite.redeemed.',
+      'event.invite.revoked.',
+      'event.registration.',
       'event.instance.settings-changed.',
     ],
     tables: {

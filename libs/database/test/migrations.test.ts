@@ -149,8 +149,16 @@ describe('User record: the table', () => {
     await em.execute("insert into users (id, username, password_hash) values (5, 'ada', 'x')")
 
     expect(await em.findOneOrFail(User, { id: '5' })).to.deep.include({
-      ...{ status: 'offline', isAdmin: false, isDeleted: false, passwordChangedAt: null, replicatedInstances: [] },
-      ...{ homeInstance: null, homeUserId: null, discoverable: true, showActivity: true, profileUpdatedAt: 0 },
+      status: 'offline',
+      isAdmin: false,
+      isDeleted: false,
+      passwordChangedAt: null,
+      replicatedInstances: [],
+      homeInstance: null,
+      homeUserId: null,
+      discoverable: true,
+      showActivity: true,
+      profileUpdatedAt: 0,
     })
   })
 

@@ -32,7 +32,10 @@ describe('Prepared reads', () => {
   it('hold every column of an entity as the entity does', async () => {
     const em = database.orm.em.fork()
     const { id } = await insertUser(database, {
-      ...{ displayName: 'Ada', avatarColor: 'mint', passwordChangedAt: 1_700_000_000_001, profileUpdatedAt: 5 },
+      displayName: 'Ada',
+      avatarColor: 'mint',
+      passwordChangedAt: 1_700_000_000_001,
+      profileUpdatedAt: 5,
       replicatedInstances: [{ origin: 'https://a.example', username: 'ada' }],
     })
     const invite = { id: await nextId(em), token: 't', name: 'n', maxUses: 2, usedCount: 0, createdBy: id }

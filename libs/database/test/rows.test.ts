@@ -25,8 +25,12 @@ describe('rows', () => {
 
   it('read without entities hold what the entity holds, but for the password hash', async () => {
     const { id } = await insertUser(database, {
-      ...{ displayName: 'Ada', avatarColor: 'mint', isAdmin: true, passwordChangedAt: 1_700_000_000_001 },
-      ...{ profileUpdatedAt: 5, replicatedInstances: [{ origin: 'https://a.example', username: 'ada' }] },
+      displayName: 'Ada',
+      avatarColor: 'mint',
+      isAdmin: true,
+      passwordChangedAt: 1_700_000_000_001,
+      profileUpdatedAt: 5,
+      replicatedInstances: [{ origin: 'https://a.example', username: 'ada' }],
     })
     const entity = await orm.em.fork().findOneOrFail(User, { id })
 

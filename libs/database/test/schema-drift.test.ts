@@ -5,10 +5,28 @@ import { databaseOptions } from '../src/open-database.ts'
 
 /** Tables of the chat system: the deletion of an account touches them in raw SQL, other services own them. */
 const chatTables = [
-  ...['bans', 'channel_overrides', 'channels', 'dm_attachments', 'dm_channels', 'dm_members', 'dm_messages'],
-  ...['dm_reactions', 'friend_requests', 'friendships', 'join_requests', 'message_attachments', 'message_embeds'],
-  ...['message_reactions', 'messages', 'read_states', 'role_assignments', 'roles', 'space_folders', 'space_members'],
-  ...['spaces', 'voice_restrictions'],
+  'bans',
+  'channel_overrides',
+  'channels',
+  'dm_attachments',
+  'dm_channels',
+  'dm_members',
+  'dm_messages',
+  'dm_reactions',
+  'friend_requests',
+  'friendships',
+  'join_requests',
+  'message_attachments',
+  'message_embeds',
+  'message_reactions',
+  'messages',
+  'read_states',
+  'role_assignments',
+  'roles',
+  'space_folders',
+  'space_members',
+  'spaces',
+  'voice_restrictions',
 ]
 
 /** What only the migrations say; an entity that said it too would be a second place to keep in step. */

@@ -37,10 +37,23 @@ describe('Sanitized user', () => {
     const reply = sanitizeUser(buildUser(), false)
 
     expect(reply).to.deep.equal({
-      ...{ id: columns.id, username: 'ada', displayName: 'Ada', avatar: 'a.webp', banner: 'b.webp', bio: 'bio' },
-      ...{ customStatus: 'busy', accentColor: '#aabbcc', avatarColor: 'mint', status: 'online', isAdmin: true },
-      ...{ discoverable: true, profileUpdatedAt: 5, createdAt: 1_600_000_000_000, homeInstance: 'home.example' },
-      ...{ homeUserId: '42', replicatedInstances: [{ origin: 'https://a.example', username: 'ada' }] },
+      id: columns.id,
+      username: 'ada',
+      displayName: 'Ada',
+      avatar: 'a.webp',
+      banner: 'b.webp',
+      bio: 'bio',
+      customStatus: 'busy',
+      accentColor: '#aabbcc',
+      avatarColor: 'mint',
+      status: 'online',
+      isAdmin: true,
+      discoverable: true,
+      profileUpdatedAt: 5,
+      createdAt: 1_600_000_000_000,
+      homeInstance: 'home.example',
+      homeUserId: '42',
+      replicatedInstances: [{ origin: 'https://a.example', username: 'ada' }],
     })
     expect(userReply.safeParse(reply).success).to.equal(true)
   })
@@ -61,10 +74,24 @@ describe('Sanitized user', () => {
 
       expect(userReply.safeParse(reply).success).to.equal(true)
       expect(reply).to.deep.equal({
-        ...{ id: columns.id, username: 'Deleted User', displayName: null, avatar: null, banner: null, bio: null },
-        ...{ customStatus: null, accentColor: null, avatarColor: null, status: 'offline', isAdmin: false },
-        ...{ isDeleted: true, discoverable: false, profileUpdatedAt: 0, createdAt: 1_600_000_000_000 },
-        ...{ homeInstance: null, homeUserId: null, replicatedInstances: [] },
+        id: columns.id,
+        username: 'Deleted User',
+        displayName: null,
+        avatar: null,
+        banner: null,
+        bio: null,
+        customStatus: null,
+        accentColor: null,
+        avatarColor: null,
+        status: 'offline',
+        isAdmin: false,
+        isDeleted: true,
+        discoverable: false,
+        profileUpdatedAt: 0,
+        createdAt: 1_600_000_000_000,
+        homeInstance: null,
+        homeUserId: null,
+        replicatedInstances: [],
       })
     }
   })

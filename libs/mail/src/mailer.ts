@@ -21,12 +21,23 @@ export async function openMailer(config: MailConfig) {
   const { createTransport } = await import('nodemailer')
   const { host, port, tls, ca, auth, from, attemptMs = policy.mailAttemptMs } = config
   const transport = createTransport({
-    ...{ host, port, secure: tls === 'start', requireTLS: tls === 'upgrade', ignoreTLS: tls === 'none' },
+    host,
+    port,
+    secure: tls === 'start',
+    requireTLS: tls === 'upgrade',
+    ignoreTLS: tls === 'none',
     ...(auth && { auth, forceAuth: true }),
     tls: { rejectUnauthorized: true, minVersion: 'TLSv1.2', ...(ca !== undefined && { ca }) },
-    ...{ pool: true, maxConnections: policy.mailConnections, maxRequeues: 0, idleTimeout: policy.mailIntervalMs },
-    ...{ connectionTimeout: attemptMs / 4, greetingTimeout: attemptMs / 4, socketTimeout: attemptMs / 2 },
-    ...{ dnsTimeout: attemptMs / 4, disableFileAccess: true, disableUrlAccess: true },
+    pool: true,
+    maxConnections: policy.mailConnections,
+    maxRequeues: 0,
+    idleTimeout: policy.mailIntervalMs,
+    connectionTimeout: attemptMs / 4,
+    greetingTimeout: attemptMs / 4,
+    socketTimeout: attemptMs / 2,
+    dnsTimeout: attemptMs / 4,
+    disableFileAccess: true,
+    disableUrlAccess: true,
   })
   return {
     /** Never rejects. The address is a part of the envelope and a header of its own: nodemailer encodes both. */
@@ -35,7 +46,9 @@ export async function openMailer(config: MailConfig) {
         await transport.sendMail({
           from: { name: from.name || sender, address: from.address },
           to: { name: '', address: to },
-          ...{ messageId, date: at, ...written },
+          messageId,
+          date: at,
+          ...written,
           headers: { 'Auto-Submitted': 'auto-generated', 'Content-Language': language },
           signal: AbortSignal.timeout(attemptMs),
         })

@@ -82,11 +82,14 @@ const withoutBody: readonly number[] = [204, 205, 304]
 function guardedFetch(outbound: Outbound, signal?: AbortSignal): CustomFetch {
   return async (url, { method, headers, body }) => {
     const answer = await outbound.request({
-      ...{ method, url, headers },
+      method,
+      url,
+      headers,
       // Texts and forms alone.
       ...(body && { body: String(body as string | URLSearchParams) }),
       ...(signal && { signal }),
-      ...{ timeoutMs: policy.providerTimeoutMs, maxBytes: policy.providerAnswerBytes },
+      timeoutMs: policy.providerTimeoutMs,
+      maxBytes: policy.providerAnswerBytes,
     })
     const content = withoutBody.includes(answer.status) ? null : new Uint8Array(answer.body)
     return new Response(content, { status: answer.status, headers: answer.headers })

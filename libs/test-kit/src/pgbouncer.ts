@@ -17,9 +17,16 @@ export function startPgbouncer(options: {
       const usersFile = join(folder, 'users')
       writeFileSync(usersFile, users.join(''), { mode: 0o644 })
       return [
-        ...['[databases]', `* = host=127.0.0.1 port=${options.postgresPort}`],
-        ...['[pgbouncer]', 'listen_addr = 127.0.0.1', `listen_port = ${port}`, 'unix_socket_dir ='],
-        ...['auth_type = scram-sha-256', `auth_file = ${usersFile}`, 'pool_mode = session', 'default_pool_size = 60'],
+        '[databases]',
+        `* = host=127.0.0.1 port=${options.postgresPort}`,
+        '[pgbouncer]',
+        'listen_addr = 127.0.0.1',
+        `listen_port = ${port}`,
+        'unix_socket_dir =',
+        'auth_type = scram-sha-256',
+        `auth_file = ${usersFile}`,
+        'pool_mode = session',
+        'default_pool_size = 60',
       ].join('\n')
     },
     // Root must not run it.

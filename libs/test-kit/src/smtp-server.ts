@@ -40,14 +40,12 @@ export async function startSmtpServer({ certificate, secure = false, login }: Op
     refused ? Object.assign(new Error(refused[1]), { responseCode: refused[0] }) : null
   const create = () => {
     const server = new SMTPServer({
-      ...{
-        secure,
-        ...certificate,
-        authOptional: !login,
-        disableReverseLookup: true,
-        closeTimeout: 10,
-        maxClients: 1_000,
-      },
+      secure,
+      ...certificate,
+      authOptional: !login,
+      disableReverseLookup: true,
+      closeTimeout: 10,
+      maxClients: 1_000,
       ...(!certificate && { hideSTARTTLS: true }),
       ...(!login && { disabledCommands: certificate ? ['AUTH'] : ['AUTH', 'STARTTLS'] }),
       onAuth: ({ username, password }, _session, done) => {

@@ -16,7 +16,11 @@ export async function buildUpstream(folder: string): Promise<string> {
   const text = await readFile(join(source, 'package.json'), 'utf8')
   const { name, version, description, sideEffects, dependencies } = JSON.parse(text) as Record<string, unknown>
   const manifest = {
-    ...{ name, version, description, sideEffects, type: 'module' },
+    name,
+    version,
+    description,
+    sideEffects,
+    type: 'module',
     exports: { '.': { types: './index.d.ts', default: './index.js' } },
     dependencies,
     engines: { node: '>=22' },

@@ -93,7 +93,10 @@ describe('The packed library for upstreams', function () {
     await writeFile(file, typedProgram)
 
     const checked = ts.createProgram([file], {
-      ...{ strict: true, exactOptionalPropertyTypes: true, noEmit: true, skipLibCheck: true },
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noEmit: true,
+      skipLibCheck: true,
       types: [],
       target: ts.ScriptTarget.ES2024,
       lib: ['lib.es2024.d.ts', 'lib.dom.d.ts'],

@@ -83,7 +83,10 @@ describe('The client of upstreams', () => {
     ])
     expect(fromNow).to.deep.equal([{ accounts: [], next: 6 }])
     expect(asked.map(({ url }) => url.slice('/api/upstream/accounts/changes'.length))).to.deep.equal([
-      ...['?after=9', '?after=0', '?after=5', ''],
+      '?after=9',
+      '?after=0',
+      '?after=5',
+      '',
     ])
   })
 

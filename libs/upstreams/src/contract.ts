@@ -13,8 +13,18 @@ import { upstreamQuestionNames, upstreamQuestions, type UpstreamQuestionName } f
 
 const ownNames: readonly string[] = ['gateway', ...serviceNames]
 const ownReadyFields: readonly string[] = [
-  ...['type', 'user', 'sessionId', 'serverTime', 'instance', 'presences', 'incomplete', 'upstream'],
-  ...['activePeerOrigins', 'rejectedPeerOrigins', 'awaitingApprovalPeerOrigins', 'pendingApprovalCount'],
+  'type',
+  'user',
+  'sessionId',
+  'serverTime',
+  'instance',
+  'presences',
+  'incomplete',
+  'upstream',
+  'activePeerOrigins',
+  'rejectedPeerOrigins',
+  'awaitingApprovalPeerOrigins',
+  'pendingApprovalCount',
 ]
 const ownMessageWords = 'auth ping pong watch unwatch error ready presence admin gatehouse'.split(' ')
 

@@ -70,12 +70,26 @@ describe('The file of upstreams', () => {
     const places = faults.map((fault) => fault.slice(0, fault.indexOf(': ')))
     const voiceRoutes = [0, 1, 2, 3, 4, 5, 6, 7, 8].map((index) => `upstreams[1].routes[${index}].prefix`)
     expect(places).to.have.members([
-      ...['upstreams[0].name', 'upstreams[0].origins[0]', 'upstreams[0].origins[1]', 'upstreams[0].routes[0].access'],
-      ...['upstreams[0].routes[0]', 'upstreams[0].routes[1].bodyBytes', 'upstreams[0].routes[1].prefix'],
-      ...['upstreams[0].messages[1]', 'upstreams[0].messages[2]', 'upstreams[0].ready[1]', 'upstreams[0].ready[2]'],
-      ...['upstreams[0].events[1]', 'upstreams[0].answers[2]', 'upstreams[1].origins', ...voiceRoutes],
-      ...['upstreams[1].messages[0]', 'upstreams[1].ready[0]', 'upstreams[2].name'],
-      ...['upstreams[2].asks.key', 'upstreams[2].asks.rights[1]'],
+      'upstreams[0].name',
+      'upstreams[0].origins[0]',
+      'upstreams[0].origins[1]',
+      'upstreams[0].routes[0].access',
+      'upstreams[0].routes[0]',
+      'upstreams[0].routes[1].bodyBytes',
+      'upstreams[0].routes[1].prefix',
+      'upstreams[0].messages[1]',
+      'upstreams[0].messages[2]',
+      'upstreams[0].ready[1]',
+      'upstreams[0].ready[2]',
+      'upstreams[0].events[1]',
+      'upstreams[0].answers[2]',
+      'upstreams[1].origins',
+      ...voiceRoutes,
+      'upstreams[1].messages[0]',
+      'upstreams[1].ready[0]',
+      'upstreams[2].name',
+      'upstreams[2].asks.key',
+      'upstreams[2].asks.rights[1]',
     ])
     expect(faults).to.include('upstreams[0].routes[1].prefix: belongs to Gatehouse (/api/auth/register)')
     expect(faults).to.include(

@@ -41,7 +41,9 @@ describe('account states: what peers are told', () => {
   /** As identity does it: test/account-states.test.ts there. */
   const change = async (suspendedAt: number | null, at: number) => {
     await execute('update users set suspended_at = ?, suspension_changed_at = ? where id = ?', [
-      ...[suspendedAt, at, user.id],
+      suspendedAt,
+      at,
+      user.id,
     ])
     await execute(
       `insert into federation_deliveries (peer_id, user_id, version, next_attempt_at, expires_at)
@@ -172,8 +174,12 @@ describe('account states: what a peer tells', () => {
 
   const good = { homeUserId: '7', homeInstance: signer.origin, state: 'suspended', ts: 20 }
   const eventOf = (accountState: unknown, messageId = 'm') => ({
-    ...{ eventType: 'account_state', contextType: 'profile', encryptionVersion: 0, timestamp: 20 },
-    ...{ messageId, accountState },
+    eventType: 'account_state',
+    contextType: 'profile',
+    encryptionVersion: 0,
+    timestamp: 20,
+    messageId,
+    accountState,
   })
   const relay = async (events: object[]) => {
     const { status, body } = await sendAsPeer(
@@ -196,16 +202,21 @@ describe('account states: what a peer tells', () => {
 
   it('about users of others or of this instance, of wrong types, or with a NUL is an unknown recipient', async () => {
     const wrong = [
-      ...[{ homeInstance: 'other.example' }, { homeInstance: instance.origin }, { homeInstance: 'evil.nova.example' }],
-      ...[
-        { homeInstance: null },
-        { homeUserId: 7 },
-        { homeUserId: '' },
-        { homeUserId: 'a\0b' },
-        { homeUserId: '\ud800' },
-      ],
-      ...[{ homeUserId: 'x'.repeat(65) }, { state: 'deleted' }, { state: ['suspended'] }, { ts: '20' }, { ts: 1.5 }],
-      ...[{ ts: null }, { ts: 1e300 }],
+      { homeInstance: 'other.example' },
+      { homeInstance: instance.origin },
+      { homeInstance: 'evil.nova.example' },
+      { homeInstance: null },
+      { homeUserId: 7 },
+      { homeUserId: '' },
+      { homeUserId: 'a\0b' },
+      { homeUserId: '\ud800' },
+      { homeUserId: 'x'.repeat(65) },
+      { state: 'deleted' },
+      { state: ['suspended'] },
+      { ts: '20' },
+      { ts: 1.5 },
+      { ts: null },
+      { ts: 1e300 },
     ].map((fault) => ({ ...good, ...fault }))
     for (const accountState of [...wrong, undefined, null, 'suspended', [good]]) {
       const answer = await relay([eventOf(accountState)])

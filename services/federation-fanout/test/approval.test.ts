@@ -57,7 +57,12 @@ describe('peering that an admin has to approve', () => {
     expect(answer.body.approvalToken).to.match(/^[0-9a-f]{64}$/)
     expect((await requests())[0]).to.include({ origin: remote.origin, direction: 'inbound', instanceName: 'Fake' })
     expect((await requests())[0]).to.have.all.keys(
-      ...['id', 'origin', 'direction', 'instanceName', 'requestedAt', 'expiresAt'],
+      'id',
+      'origin',
+      'direction',
+      'instanceName',
+      'requestedAt',
+      'expiresAt',
     )
     expect(listed.bytes.toString()).to.not.include(secretOfPeer)
     expect(listed.bytes.toString()).to.not.include(answer.body.approvalToken)

@@ -89,7 +89,8 @@ describe('an admin whose token was revoked after the gateway let the request thr
 
       const answers = [
         await instance.call('POST', '/api/federation/peer/initiate', {
-          ...{ as: actor, body: { remoteOrigin: remote.origin } },
+          as: actor,
+          body: { remoteOrigin: remote.origin },
         }),
         await instance.call('POST', `/api/federation/approval-requests/${id}/approve`, { as: actor }),
         await instance.call('POST', `/api/federation/approval-requests/${id}/deny`, { as: actor }),
@@ -131,7 +132,8 @@ describe('an admin whose token was revoked after the gateway let the request thr
     await execute(revocations['changed the password'], [actor.id])
 
     const ensured = await instance.call('POST', '/api/federation/peer/ensure', {
-      ...{ as: actor, body: { remoteOrigin: 'https://other.example' } },
+      as: actor,
+      body: { remoteOrigin: 'https://other.example' },
     })
 
     expect(ensured.status).to.equal(401)

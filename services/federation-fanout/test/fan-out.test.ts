@@ -57,7 +57,9 @@ describe('federation-identity/delete: deletes an identity on other instances and
       const [request, ...more] = peer.received
       const signed = readSignedHeaders(request!.headers)!
       const { verdict } = verifySignature({
-        ...{ secrets: [secretOfPeer], body: request!.body, signed },
+        secrets: [secretOfPeer],
+        body: request!.body,
+        signed,
         now: instance.clock.now(),
       })
       expect(more).to.deep.equal([])

@@ -31,7 +31,8 @@ const impostures: Record<string, (peer: FakePeer, request: Received, response: S
     sendSignedJson(response, { secret: peer.secret!, body: { instanceId: 'x' } }),
   'the nonce of the question': (peer, { headers }, response) =>
     sendSignedJson(response, {
-      ...{ secret: peer.secret!, body: { instanceId: fakeInstanceId } },
+      secret: peer.secret!,
+      body: { instanceId: fakeInstanceId },
       nonce: headers['x-federation-nonce'] as string,
     }),
   'a clock that is off': (peer, _request, response) =>
@@ -384,7 +385,7 @@ describe('being offered a peering', () => {
     })
   const stored = async () =>
     (await instance.deps.orm.em.fork().find(Peer, { origin: remote.origin })).map(
-      ({ origin, host, secret, status }) => ({ ...{ origin, host, secret, status } }),
+      ({ origin, host, secret, status }) => ({ origin, host, secret, status }),
     )
 
   /** Contract: 7, Handshake, asked. */

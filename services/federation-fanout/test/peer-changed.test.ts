@@ -29,7 +29,9 @@ describe('PeerChanged', () => {
     const denial = { origin: instance.origin, reason: 'denied_by_admin', message: 'No' }
     const asPeer = (requestId: string, path: string, body: object) =>
       sendAsPeer(instance, ['POST', path, body], {
-        ...{ origin: remote.origin, secret: secretOfPeer, headers: { 'X-Request-Id': requestId } },
+        origin: remote.origin,
+        secret: secretOfPeer,
+        headers: { 'X-Request-Id': requestId },
       })
 
     await answered(send('initiate', 'peer/initiate', { as, body: { remoteOrigin: remote.origin } }))

@@ -534,7 +534,11 @@ describe('the states of a peer', () => {
     const different = await ask()
 
     expect([unknown, withoutId, same, unproven, different]).to.deep.equal([
-      ...['unknown', 'unknown', 'same', 'unverified', 'changed'],
+      'unknown',
+      'unknown',
+      'same',
+      'unverified',
+      'changed',
     ])
     expect(await row()).to.include({ status: 'needs_attention', reason: 'peer_reset_detected' })
   })
@@ -548,12 +552,10 @@ describe('the states of a peer', () => {
       await instance.deps.orm.em
         .fork()
         .execute('insert into attach_proofs (token_hash, user_id, target_domain, expires_at) values (?, ?, ?, ?)', [
-          ...[
-            hashToken(given.token),
-            given.userId ?? user.id,
-            given.domain,
-            new Date(instance.clock.now() + given.lifeMs),
-          ],
+          hashToken(given.token),
+          given.userId ?? user.id,
+          given.domain,
+          new Date(instance.clock.now() + given.lifeMs),
         ])
     await insert({ token, domain: 'b.test', lifeMs: 60_000 })
     await insert({ token: 'b'.repeat(64), domain: 'other.example', lifeMs: 60_000 })

@@ -41,14 +41,23 @@ describe('changes of profiles and kill -9', function () {
     let at = Date.now()
     const open = opening.move()
     return {
-      ...{ orm, peer, user, database, nats },
+      orm,
+      peer,
+      user,
+      database,
+      nats,
       change: async (displayName: string) => {
         at += 1_000
         const values = [displayName, at, user.id]
         await em().execute('update users set display_name = ?, profile_updated_at = ? where id = ?', values)
         const state = {
-          ...{ userId: user.id, username: 'erin', version: 2, isAdmin: false, isDeleted: false },
-          ...{ passwordChangedAt: null, sessionsEndedAt: null },
+          userId: user.id,
+          username: 'erin',
+          version: 2,
+          isAdmin: false,
+          isDeleted: false,
+          passwordChangedAt: null,
+          sessionsEndedAt: null,
         }
         const payload = { userId: user.id, at, profileUpdatedAt: at, changed: ['displayName'], state }
         await bus.publish(profileChanged, payload, { id: randomUUID() })
@@ -113,11 +122,15 @@ async function startProcess({ database, nats, peer }: World) {
   const { hostname, port: peerPort } = new URL(peer.origin)
   const child = spawn(process.execPath, [new URL('../src/main.ts', import.meta.url).pathname], {
     env: {
-      ...{ PATH: process.env['PATH'], HOME: process.env['HOME'], LOG_LEVEL: 'warn' },
-      ...{ DATABASE_URL: urlForRole(database.url, 'federation-fanout'), NATS_URL: nats.url },
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      LOG_LEVEL: 'warn',
+      DATABASE_URL: urlForRole(database.url, 'federation-fanout'),
+      NATS_URL: nats.url,
       CALLER_KEYS: testCallerKeys.lines.join('\n'),
       ENCRYPTION_SECRET: 'a secret that encrypts in the tests of federation',
-      ...{ PUBLIC_ORIGIN: 'https://a.test', HOST: '127.0.0.1' },
+      PUBLIC_ORIGIN: 'https://a.test',
+      HOST: '127.0.0.1',
       FEDERATION_FANOUT_PORT: String(port),
       FEDERATION_ALLOW_PRIVATE: '127.0.0.0/8',
       FEDERATION_RESOLVE: `${hostname}=127.0.0.1:${peerPort}`,

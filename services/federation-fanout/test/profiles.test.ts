@@ -189,7 +189,9 @@ describe('profiles of our users', () => {
 
       expect(await readAll(1)).to.deep.equal([['erin'], ['anna']])
       expect(await sync({ sinceTimestamp: 200_000, limit: 1 })).to.deep.equal({
-        ...{ events: [], hasMore: false, checkpoint: 200_000 },
+        events: [],
+        hasMore: false,
+        checkpoint: 200_000,
       })
     })
   })

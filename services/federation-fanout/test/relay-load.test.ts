@@ -20,7 +20,8 @@ describe('ten thousand events of a peer in 200 relays', function () {
   afterEach(() => instance[Symbol.asyncDispose]())
 
   const profile = ({ origin }: { origin: string }, id: number) => ({
-    ...{ eventType: 'profile_update', messageId: `m${id}` },
+    eventType: 'profile_update',
+    messageId: `m${id}`,
     profileUpdate: { homeUserId: `${id}`, homeInstance: origin, profileUpdatedAt: 5, displayName: `User ${id}` },
   })
   const relay = (peer: { origin: string }, events: object[]) =>

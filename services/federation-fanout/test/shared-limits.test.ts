@@ -14,7 +14,9 @@ describe('limits of peers and users', () => {
     const one = await startTestInstance('a', { autoAccept: false, resources: { clock } })
     const other = await startTestInstance('a', { databaseUrl: one.databaseUrl, resources: { clock } })
     return {
-      ...{ one, other, clock },
+      one,
+      other,
+      clock,
       [Symbol.asyncDispose]: async () => {
         await other[Symbol.asyncDispose]()
         await one[Symbol.asyncDispose]()
@@ -47,7 +49,8 @@ describe('limits of peers and users', () => {
     const user = await insertUser(replicas.one.deps)
     const ensure = (replica: 'one' | 'other') =>
       replicas[replica].call('POST', '/api/federation/peer/ensure', {
-        ...{ as: { id: user.id }, body: { remoteOrigin: 'https://b.example' } },
+        as: { id: user.id },
+        body: { remoteOrigin: 'https://b.example' },
       })
 
     const answers = [await ensure('one'), await ensure('other'), await ensure('one'), await ensure('other')]
@@ -97,7 +100,8 @@ describe('limits of peers and users', () => {
     const ensure = async (remoteOrigin: string) => {
       const { id } = await insertUser(one.deps)
       const { body, status } = await one.call('POST', '/api/federation/peer/ensure', {
-        ...{ as: { id }, body: { remoteOrigin } },
+        as: { id },
+        body: { remoteOrigin },
       })
       return [status, body.code ?? body.peeringStatus]
     }
@@ -123,7 +127,8 @@ describe('limits of peers and users', () => {
     const peer = await buildPeer(replicas.one, { host: 'home.example' })
     const ensure = () =>
       replicas.one.call('POST', '/api/federation/peer/ensure', {
-        ...{ as: { id: user.id }, body: { remoteOrigin: 'https://b.example' } },
+        as: { id: user.id },
+        body: { remoteOrigin: 'https://b.example' },
       })
     const ask = (path: string, body: object) => sendAsPeer(replicas.one, ['POST', path, body], peer)
     const told = ({ headers }: TestAnswer) =>
@@ -150,7 +155,8 @@ describe('limits of peers and users', () => {
   it('stubs: sixty a minute for each peer', async () => {
     await using replicas = await startReplicas()
     await using _identity = await replicas.one.deps.bus.respond(resolveReplicatedUser, async () => ({
-      ...{ id: '7', created: true },
+      id: '7',
+      created: true,
     }))
     const peer = await buildPeer(replicas.one, { host: 'home.example' })
     const another = await buildPeer(replicas.one, { host: 'away.example' })

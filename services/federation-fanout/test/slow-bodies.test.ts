@@ -31,7 +31,9 @@ describe('a body of a relay', () => {
     return {
       open: (length: number): ClientRequest =>
         request({
-          ...{ port, host: '127.0.0.1', method: 'POST' },
+          port,
+          host: '127.0.0.1',
+          method: 'POST',
           headers: { 'content-type': 'application/json', 'content-length': String(length) },
         }),
       [Symbol.asyncDispose]: async () => {

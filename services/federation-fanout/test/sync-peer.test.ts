@@ -111,7 +111,10 @@ describe('what an active peer is asked after its activation', () => {
   })
 
   const profile = (homeUserId: string) => ({
-    ...{ eventType: 'profile_update', contextType: 'profile', messageId: homeUserId, timestamp: 1 },
+    eventType: 'profile_update',
+    contextType: 'profile',
+    messageId: homeUserId,
+    timestamp: 1,
     profileUpdate: { homeUserId, homeInstance: remote.origin, profileUpdatedAt: 1, username: homeUserId },
   })
   /** Each page holds one profile and says that there are more; `beforePage` is told the number of the page. */

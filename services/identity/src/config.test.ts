@@ -33,14 +33,12 @@ describe('Configuration of the identity service', () => {
 
     expect(readConfig(environment).config).to.not.have.property('mail')
     expect(of('smtps://gate:p%40ss@mail.example')).to.deep.equal({
-      ...{
-        host: 'mail.example',
-        port: 465,
-        tls: 'start',
-        auth: { user: 'gate', pass: 'p@ss' },
-        from,
-        hourlyLimit: 1_000,
-      },
+      host: 'mail.example',
+      port: 465,
+      tls: 'start',
+      auth: { user: 'gate', pass: 'p@ss' },
+      from,
+      hourlyLimit: 1_000,
     })
     expect(of('smtp://mail.example')).to.include({ port: 587, tls: 'upgrade' })
     expect(of('smtp://localhost:2525')).to.include({ port: 2525, tls: 'none' })

@@ -36,8 +36,14 @@ export { readConfig, type IdentityConfig } from './config.ts'
 
 /** The invite service relays the other events of invites. */
 const relayedEvents = [
-  ...[...events.accountEvents, events.deletedPresence, events.inviteRedeemed, events.settingsChanged],
-  ...[events.registrationChanged, events.passkeyAdded, events.passkeyRemoved, events.secondFactorBlocked],
+  ...events.accountEvents,
+  events.deletedPresence,
+  events.inviteRedeemed,
+  events.settingsChanged,
+  events.registrationChanged,
+  events.passkeyAdded,
+  events.passkeyRemoved,
+  events.secondFactorBlocked,
   events.identityChanged,
 ]
 

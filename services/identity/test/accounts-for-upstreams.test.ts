@@ -35,7 +35,11 @@ describe('what upstreams are told of accounts', () => {
     expect([status, body.accounts.length]).to.deep.equal([200, 3])
     const { version: _, ...told } = first!
     expect(told).to.deep.equal({
-      ...{ id: ada.id, username: ada.username, displayName: 'Ada', avatar: 'a.webp', isDeleted: false },
+      id: ada.id,
+      username: ada.username,
+      displayName: 'Ada',
+      avatar: 'a.webp',
+      isDeleted: false,
     })
     expect(second).to.include({ username: 'Deleted User', displayName: null, avatar: null, isDeleted: true })
     expect(third).to.include({ username: stub.username, isDeleted: false })

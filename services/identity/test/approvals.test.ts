@@ -126,8 +126,15 @@ describe('Approval of registrations', () => {
     expect(await listed()).to.deep.equal({
       registrations: [
         {
-          ...{ id: row!.id, username: 'grace', displayName: 'Grace H.', reason: 'I sail.\nOften.', provider: null },
-          ...{ network: '127.0.0.1', client: 'Firefox · Linux', createdAt: identity.clock.now(), deniedAt: null },
+          id: row!.id,
+          username: 'grace',
+          displayName: 'Grace H.',
+          reason: 'I sail.\nOften.',
+          provider: null,
+          network: '127.0.0.1',
+          client: 'Firefox · Linux',
+          createdAt: identity.clock.now(),
+          deniedAt: null,
         },
       ],
       total: 1,

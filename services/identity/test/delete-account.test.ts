@@ -232,10 +232,24 @@ describe('DELETE /api/users/@me', () => {
 
     const { body } = await identity.call('GET', `/api/users/${user.id}`, { as: other })
     expect(body).to.deep.equal({
-      ...{ id: user.id, username: 'Deleted User', createdAt: user.createdAt.getTime(), isDeleted: true },
-      ...{ displayName: null, avatar: null, banner: null, accentColor: null, avatarColor: null, bio: null },
-      ...{ status: 'offline', customStatus: null, isAdmin: false, discoverable: false, profileUpdatedAt: 0 },
-      ...{ homeInstance: null, homeUserId: null, replicatedInstances: [] },
+      id: user.id,
+      username: 'Deleted User',
+      createdAt: user.createdAt.getTime(),
+      isDeleted: true,
+      displayName: null,
+      avatar: null,
+      banner: null,
+      accentColor: null,
+      avatarColor: null,
+      bio: null,
+      status: 'offline',
+      customStatus: null,
+      isAdmin: false,
+      discoverable: false,
+      profileUpdatedAt: 0,
+      homeInstance: null,
+      homeUserId: null,
+      replicatedInstances: [],
     })
   })
 })

@@ -29,7 +29,11 @@ describe('Accounts whose home was lost', () => {
   /** The row of an origin at `host` that an admin has peered with anew. */
   const recordReset = (row: { seen_at?: Date; new_instance_id?: string | null; origin?: string } = {}) =>
     insertRow(identity, 'peer_resets', {
-      ...{ origin: `https://${host}`, host, instance_id: 'lost', new_instance_id: 'new', ...row },
+      origin: `https://${host}`,
+      host,
+      instance_id: 'lost',
+      new_instance_id: 'new',
+      ...row,
     })
   const requestDetachment = () => identity.deps.bus.request(detachHome, { host }, { timeoutMs })
   async function detach() {

@@ -94,8 +94,11 @@ describe('Sign-in with an identity provider', () => {
     expect([asked.status, asked.body]).to.deep.equal([
       409,
       {
-        ...{ code: 'username_required', error: 'Choose a username to create your account', statusCode: 409 },
-        ...{ proposal: { username: null, displayName: null }, gates: { registrationOpen: true } },
+        code: 'username_required',
+        error: 'Choose a username to create your account',
+        statusCode: 409,
+        proposal: { username: null, displayName: null },
+        gates: { registrationOpen: true },
       },
     ])
     const bad: [code: string, fields: object][] = [

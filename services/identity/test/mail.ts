@@ -10,7 +10,11 @@ import type { TestIdentity } from './harness.ts'
 
 /** To a server on this machine, in the open. */
 export const mailTo = ({ port }: Pick<TestSmtpServer, 'port'>, overrides: Partial<MailConfig> = {}): MailConfig => ({
-  ...{ host: '127.0.0.1', port, tls: 'none', hourlyLimit: 100_000, attemptMs: 20_000 },
+  host: '127.0.0.1',
+  port,
+  tls: 'none',
+  hourlyLimit: 100_000,
+  attemptMs: 20_000,
   from: { name: '', address: 'noreply@here.example' },
   ...overrides,
 })

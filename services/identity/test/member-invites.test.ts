@@ -30,8 +30,11 @@ describe('Invites of a member', () => {
     return Object.fromEntries(await Promise.all(told))
   }
   const afterwards = {
-    ...{ unused: 'revoked', halfUsed: 'revoked', exhausted: 'kept' },
-    ...{ asAdmin: 'kept', ofOthers: 'kept' },
+    unused: 'revoked',
+    halfUsed: 'revoked',
+    exhausted: 'kept',
+    asAdmin: 'kept',
+    ofOthers: 'kept',
   }
   const auditOf = ({ id }: Invite) => em().findOneOrFail(AuditEntry, { action: 'invite.revoked', targetId: id })
 
@@ -48,7 +51,9 @@ describe('Invites of a member', () => {
     // The invite service, which does not run here, relays it.
     const waiting = await em().find(OutboxEvent, { subject: 'event.invite.revoked.v1' })
     expect(waiting.map(({ payload }) => payload)).to.deep.include({
-      ...{ inviteId: invites.unused.id, name: 'for a friend', at: identity.clock.now() },
+      inviteId: invites.unused.id,
+      name: 'for a friend',
+      at: identity.clock.now(),
       actor: { userId: admin.id, username: admin.username },
     })
     await answered(identity.call('POST', `${path}/unsuspend`, { as: admin }))

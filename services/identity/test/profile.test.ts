@@ -67,8 +67,15 @@ describe('profiles', () => {
 
     expect(answer.status).to.equal(200)
     expect(answer.body).to.include({
-      ...{ displayName: 'Ada', customStatus: null, accentColor: '#AAbb00', avatarColor: 'teal', bio: 'stays' },
-      ...{ discoverable: false, showActivity: false, isAdmin: false, profileUpdatedAt: identity.clock.now() },
+      displayName: 'Ada',
+      customStatus: null,
+      accentColor: '#AAbb00',
+      avatarColor: 'teal',
+      bio: 'stays',
+      discoverable: false,
+      showActivity: false,
+      isAdmin: false,
+      profileUpdatedAt: identity.clock.now(),
     })
     expect((await readUser(identity, user.id)).displayName).to.equal('Ada')
   })
@@ -126,14 +133,17 @@ describe('profiles', () => {
     const profile = { username: user.username, displayName: 'Ada', avatar: null, banner: null, bio: 'stays' }
     const rest = { accentColor: null, avatarColor: user.avatarColor ?? null, customStatus: null, discoverable: true }
     expect({ ...first!.payload, changed: [] }).to.deep.equal({
-      ...{ ...payload, changed: [] },
+      ...payload,
+      changed: [],
       profile: { ...profile, ...rest },
     })
     expect(second).to.deep.equal({
       name: 'ProfileChanged',
       // Peers take what is newer only, so the time rises although the clock stands still.
       payload: {
-        ...{ ...payload, profileUpdatedAt: at + 1, changed: ['displayName'] },
+        ...payload,
+        profileUpdatedAt: at + 1,
+        changed: ['displayName'],
         profile: { ...profile, ...rest, displayName: 'Ada L.' },
       },
       requestId: 'patch-1',

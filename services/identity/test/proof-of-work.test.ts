@@ -182,7 +182,8 @@ describe('Proof of work for a registration', () => {
     await em().nativeDelete(UsedToken, {})
     const counterMax = async () => (await challenge()).parameters.data.counterMax
     const used = (issuer: string) => (_: unknown, n: number) => ({
-      ...{ issuer, token: String(n) },
+      issuer,
+      token: String(n),
       expiresAt: new Date(identity.clock.now() + 60 * minute),
     })
     expect(await counterMax()).to.equal(30)

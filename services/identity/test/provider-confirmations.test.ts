@@ -44,7 +44,11 @@ async function turnOnSecondFactor(
   const now = new Date(deps.clock.now())
   const em = deps.orm.em.fork()
   await em.insert(SecondFactor, {
-    ...{ userId, createdAt: now, confirmedAt: now, recoveryCodes: codes.map(hashOf), failures: [] },
+    userId,
+    createdAt: now,
+    confirmedAt: now,
+    recoveryCodes: codes.map(hashOf),
+    failures: [],
     secret: encrypt(deps.encryptionKey, secret.toString('base64url'), secondFactorContext(userId)),
   })
   await em.execute('update users set second_factor = true where id = ?', [userId])

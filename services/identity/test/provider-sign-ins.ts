@@ -27,7 +27,10 @@ export async function startWithProviders(
 export const fileOf = (entries: readonly Entry[]): string =>
   JSON.stringify({
     providers: entries.map(({ of: { issuer, clientId, clientSecret }, ...given }) => ({
-      ...{ name: given.id, issuer, clientId, clientSecret },
+      name: given.id,
+      issuer,
+      clientId,
+      clientSecret,
       ...given,
     })),
   })

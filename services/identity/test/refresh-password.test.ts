@@ -24,7 +24,9 @@ describe('Login 5: the home instance decides when a federated password does not 
     home = fakeHome({ ivy: { id: '77', password: homePassword } })
     identity = await startTestIdentity({ overrides: { outbound: home.outbound } })
     user = await buildUser(identity, {
-      ...{ username: 'ivy@home.example', homeInstance: 'home.example', homeUserId: '77' },
+      username: 'ivy@home.example',
+      homeInstance: 'home.example',
+      homeUserId: '77',
       passwordChangedAt: 5,
     })
   })

@@ -19,8 +19,14 @@ describe('The federation registry', () => {
   const put = (body: unknown) => identity.call('PUT', path, { as: user, body })
   const get = async () => (await identity.call('GET', path, { as: user })).body
   const complete = {
-    ...{ label: 'A', username: 'ada', remoteUserId: '7', status: 'auth_expired', addedAt: 1, lastConnectedAt: 2 },
-    ...{ disconnectedAt: 3, errorMessage: 'expired' },
+    label: 'A',
+    username: 'ada',
+    remoteUserId: '7',
+    status: 'auth_expired',
+    addedAt: 1,
+    lastConnectedAt: 2,
+    disconnectedAt: 3,
+    errorMessage: 'expired',
   }
 
   it('is empty at first, and is what was put, with the defaults of what was left out', async () => {

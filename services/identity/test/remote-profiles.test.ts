@@ -68,8 +68,16 @@ describe('Profiles that a peer reports', () => {
   })
 
   const profileOf = (more: Partial<RemoteProfile> = {}): RemoteProfile => ({
-    ...{ homeUserId: `h${made}`, profileUpdatedAt: 10, username: 'renamed', displayName: ' Ivy ', bio: null },
-    ...{ avatar: null, banner: null, accentColor: '#aabbcc', avatarColor: 'mint', ...more },
+    homeUserId: `h${made}`,
+    profileUpdatedAt: 10,
+    username: 'renamed',
+    displayName: ' Ivy ',
+    bio: null,
+    avatar: null,
+    banner: null,
+    accentColor: '#aabbcc',
+    avatarColor: 'mint',
+    ...more,
   })
   async function apply(more: Partial<RemoteProfile> = {}, from = host): Promise<number> {
     const request = { origin, host: from, profiles: [profileOf(more)] }

@@ -116,8 +116,12 @@ describe('instance settings and the audit log', () => {
   /** Contract: 5, Settings. */
   it('answers existing clients the fixed fields, and ignores what is not ours', async () => {
     const fixed = {
-      ...{ discoveryEnabled: false, gifEnabled: false, federationRelayEnabled: true, federationRelayTtlDays: 30 },
-      ...{ defaultAutoRotateIntervalDays: 90, maxUploadSizeMb: 8 },
+      discoveryEnabled: false,
+      gifEnabled: false,
+      federationRelayEnabled: true,
+      federationRelayTtlDays: 30,
+      defaultAutoRotateIntervalDays: 90,
+      maxUploadSizeMb: 8,
     }
 
     const answer = await settings({ discoveryEnabled: true, maxUploadSizeMb: 100, instanceName: 'The Lodge' })

@@ -110,7 +110,10 @@ describe('Suspension', () => {
     expect(judgeToken(claimsOf(await logIn(user)), last)).to.equal('live')
     expect(await events.ofUser(user.id, 2)).to.have.length(2)
     expect((await auditOf(user)).map(({ action }) => action)).to.deep.equal([
-      ...['user.unsuspended', 'user.suspended', 'user.unsuspended', 'user.suspended'],
+      'user.unsuspended',
+      'user.suspended',
+      'user.unsuspended',
+      'user.suspended',
     ])
   })
 
@@ -138,8 +141,13 @@ describe('Suspension', () => {
     const user = await buildUser(identity)
 
     const answers = await Promise.all([
-      ...[suspend(stub), suspend(admin), suspend(deleted), suspend({ id: '1' })],
-      ...[suspend(user, {}, user), unsuspend(deleted), unsuspend({ id: '1' })],
+      suspend(stub),
+      suspend(admin),
+      suspend(deleted),
+      suspend({ id: '1' }),
+      suspend(user, {}, user),
+      unsuspend(deleted),
+      unsuspend({ id: '1' }),
     ])
 
     expect(answers.map(({ status, body }) => [status, body['code']])).to.deep.equal([

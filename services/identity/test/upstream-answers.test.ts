@@ -240,9 +240,12 @@ describe('Further services that answer questions', () => {
     })
     expect(read).to.deep.equal({
       'chat.json': [{ n: 1 }, { n: 2 }],
-      ...{ 'broken.json': [{ n: 1 }], 'broken.incomplete.json': incomplete('broken') },
-      ...{ 'silent.json': [], 'silent.incomplete.json': incomplete('silent') },
-      ...{ 'endless.json': [], 'endless.incomplete.json': incomplete('endless') },
+      'broken.json': [{ n: 1 }],
+      'broken.incomplete.json': incomplete('broken'),
+      'silent.json': [],
+      'silent.incomplete.json': incomplete('silent'),
+      'endless.json': [],
+      'endless.incomplete.json': incomplete('endless'),
     })
     expect(asked.filter(({ upstream }) => upstream === 'endless')).to.have.length(512)
   })

@@ -50,7 +50,9 @@ describe('Invites of members', () => {
     const { body: ofAdmins } = await invites.call<Listed>('GET', '/api/admin/invites')
     expect(ofAdmins.invites).to.deep.include(made)
     expect(await em().findOneOrFail(AuditEntry, { targetId: made.id })).to.deep.include({
-      ...{ action: 'invite.created', actorId: ada.id, actorUsername: ada.username },
+      action: 'invite.created',
+      actorId: ada.id,
+      actorUsername: ada.username,
       detail: { name: 'a friend', maxUses: 1, expiresAt: now + 30 * day },
     })
     const redeemed = await invites.redeem(made.token)

@@ -132,8 +132,10 @@ export async function startReceiver() {
     const type = request.headers['content-type'] ?? ''
     const token = type.includes('form') ? (new URLSearchParams(body).get('logout_token') ?? '') : body
     const one = {
-      ...{ path: request.url ?? '', type },
-      ...{ header: decodeProtectedHeader(token) as Received['header'], claims: decodeJwt(token) },
+      path: request.url ?? '',
+      type,
+      header: decodeProtectedHeader(token) as Received['header'],
+      claims: decodeJwt(token),
     }
     const answer = typeof state.answer === 'function' ? state.answer(one) : state.answer
     received.push(one)

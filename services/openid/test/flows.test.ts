@@ -241,7 +241,9 @@ describe('A log-in at an application', function () {
     const [wiki, forum] = [await harness.insertApplication(), await harness.insertApplication()]
     const [first, other] = [await logIn(harness, wiki, person, offline), await logIn(harness, forum, person)]
     const url = oidc.buildEndSessionUrl(first.config, {
-      ...{ id_token_hint: first.tokens.id_token!, state: 'kept', post_logout_redirect_uri: 'https://wiki.example/' },
+      id_token_hint: first.tokens.id_token!,
+      state: 'kept',
+      post_logout_redirect_uri: 'https://wiki.example/',
     })
     const ended = await openBrowser(harness).visit(url.href)
     expect([ended.status, ended.headers.get('location')]).to.deep.equal([303, 'https://wiki.example/?state=kept'])

@@ -22,7 +22,10 @@ export async function startHarness() {
   const test = opening.use(await openTestResources({ clock, service: 'openid' }))
   const { ownerOrm: orm, resources } = test
   const config = {
-    ...{ host: '127.0.0.1', port: 0, drainMs: 1_000, callerKeys: testCallerKeys },
+    host: '127.0.0.1',
+    port: 0,
+    drainMs: 1_000,
+    callerKeys: testCallerKeys,
     encryptionSecret: 'a secret that encrypts in the tests of openid',
     publicAddress: { origin, domain: 'chat.example' },
     reach: { allowPrivate: parseCidrs('loopback'), resolve: {} },
@@ -47,7 +50,14 @@ export async function startHarness() {
   }
   const open = opening.move()
   return {
-    ...{ orm, clock, replicas, reach, configure, lines: test.lines, resources, config },
+    orm,
+    clock,
+    replicas,
+    reach,
+    configure,
+    lines: test.lines,
+    resources,
+    config,
     calls: createServiceClient({ name: 'openid', url: replicas[0].url, clock }),
     insertPerson: (overrides = {}) => insertUser({ orm }, overrides),
     /** Gives the session of a login. `at` in seconds since the epoch. */
@@ -61,8 +71,15 @@ export async function startHarness() {
       const id = await nextId(em)
       const type = overrides.type ?? 'confidential'
       await em.insert(Application, {
-        ...{ id, name: 'Wiki', type, redirectUris: [redirectUri], postLogoutRedirectUris: ['https://wiki.example/'] },
-        ...{ skipConsent: false, accessTokens: 'opaque', deviceGrant: false, createdAt: new Date(clock.now()) },
+        id,
+        name: 'Wiki',
+        type,
+        redirectUris: [redirectUri],
+        postLogoutRedirectUris: ['https://wiki.example/'],
+        skipConsent: false,
+        accessTokens: 'opaque',
+        deviceGrant: false,
+        createdAt: new Date(clock.now()),
         ...(type === 'confidential' && { secretHash: hashSecret(secret) }),
         ...overrides,
       })
@@ -134,7 +151,10 @@ export async function request(
   const expectedState = oidc.randomState()
   const expectedNonce = oidc.randomNonce()
   const url = oidc.buildAuthorizationUrl(config, {
-    ...{ redirect_uri: redirect ?? redirectUri, scope, state: expectedState, nonce: expectedNonce },
+    redirect_uri: redirect ?? redirectUri,
+    scope,
+    state: expectedState,
+    nonce: expectedNonce,
     code_challenge: await oidc.calculatePKCECodeChallenge(pkceCodeVerifier),
     code_challenge_method: 'S256',
     ...parameters,

@@ -55,7 +55,10 @@ describe('a message of a socket whose account changed without an event', () => {
     'a suspension': 'suspended_at = $now, password_changed_at = $now, sessions_ended_at = $now',
   }
   const revokedMessage = {
-    ...{ type: 'error', message: 'Token has been revoked', code: 'token_revoked', requestType: 'chat.say' },
+    type: 'error',
+    message: 'Token has been revoked',
+    code: 'token_revoked',
+    requestType: 'chat.say',
   }
   const say = (client: Client, ...numbers: number[]) =>
     client.sendTogether(...numbers.map((n) => ({ type: 'chat.say', n })))

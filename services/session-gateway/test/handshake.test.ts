@@ -25,8 +25,14 @@ describe('WebSocket handshake', () => {
     expect(ready.presences).to.deep.equal({ [user.id]: 'online' })
     expect(ready.instance).to.have.keys('name', 'instanceId', 'version')
     for (const list of [
-      ...['spaces', 'dmChannels', 'folders', 'readStates', 'activeCalls'],
-      ...['activePeerOrigins', 'rejectedPeerOrigins', 'awaitingApprovalPeerOrigins'],
+      'spaces',
+      'dmChannels',
+      'folders',
+      'readStates',
+      'activeCalls',
+      'activePeerOrigins',
+      'rejectedPeerOrigins',
+      'awaitingApprovalPeerOrigins',
     ]) {
       expect(ready[list], list).to.deep.equal([])
     }

@@ -41,8 +41,12 @@ describe('a security notice', () => {
       const what = async () => (await socket.take('security_notice'))['what']
       const told = [await what(), await what(), await what(), await what(), await what(), await what()]
       expect(told).to.deep.equal([
-        ...['second_factor_on', 'second_factor_off', 'passkey_added', 'passkey_removed'],
-        ...['identity_linked', 'identity_unlinked'],
+        'second_factor_on',
+        'second_factor_off',
+        'passkey_added',
+        'passkey_removed',
+        'identity_linked',
+        'identity_unlinked',
       ])
     }
     await other.synchronize()

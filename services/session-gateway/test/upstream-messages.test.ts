@@ -104,7 +104,9 @@ describe('messages between sockets and upstreams', () => {
     await eventually('the quick one has both', () => handled.length === 2)
     await eventually('four errors', () => client.messages.length === 4)
     const error = (requestType: string, message: string, code: string) => ({
-      ...{ type: 'error', message, code },
+      type: 'error',
+      message,
+      code,
       requestType,
     })
     expect(client.messages.at(-1)).to.deep.equal(error('slow.a', 'Service unavailable', 'service_unavailable'))

@@ -52,9 +52,15 @@ const linkPackages = (folder: string): unknown => execFileSync('cp', ['-al', joi
 export const version = (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }).version
 
 export const names = [
-  ...['SHA256SUMS', 'provenance.json', 'THIRD-PARTY-LICENSES.txt'],
-  ...['notes.md', 'gatehouse.cdx.json', `gatehouse-chart-${version}.tgz`, `gatehouse-kustomize-${version}.tar.gz`],
-  ...[`gatehouse-client-${version}.tgz`, `gatehouse-upstream-${version}.tgz`],
+  'SHA256SUMS',
+  'provenance.json',
+  'THIRD-PARTY-LICENSES.txt',
+  'notes.md',
+  'gatehouse.cdx.json',
+  `gatehouse-chart-${version}.tgz`,
+  `gatehouse-kustomize-${version}.tar.gz`,
+  `gatehouse-client-${version}.tgz`,
+  `gatehouse-upstream-${version}.tgz`,
 ]
 
 export const released = (folder: string): string => join(folder, '.gatehouse/release', version)

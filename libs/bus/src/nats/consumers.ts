@@ -55,7 +55,7 @@ async function startConsumer(stream: EventStream, { configure, receive }: Consum
         if (pull === messages) receive(message, again)
       },
       // The client would ask for a missing consumer for ever.
-      ...{ abort_on_missing_resource: true },
+      abort_on_missing_resource: true,
     })
     if (!isCurrent()) return void messages.close()
     pull = messages

@@ -43,7 +43,9 @@ export function createConnections(deps: SignInDeps & { session: Pick<Session, 'g
   }
 
   return {
-    ...{ subscribe, getSnapshot, find },
+    subscribe,
+    getSnapshot,
+    find,
     apiOf: (origin: string): Api | null => (find(origin)?.token ? sessions.apiFor(origin) : null),
     /**
      * Adds the origin to replicatedInstances. `password` is the home's, and verified there; `remotePassword` that of an account

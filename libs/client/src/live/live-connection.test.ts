@@ -68,7 +68,12 @@ describe('the live connection', () => {
 
     expect(sockets.opened[0]!.sent[0]).to.deep.equal({ text: 'a', type: 'chat.say', ref: '1' })
     expect([early, ...(await Promise.all([...outcomes, last]))]).to.deep.equal([
-      ...['not_connected', { id: '7' }, 'message_refused', 'no_answer', 'no_answer', 'disconnected'],
+      'not_connected',
+      { id: '7' },
+      'message_refused',
+      'no_answer',
+      'no_answer',
+      'disconnected',
     ])
   })
 

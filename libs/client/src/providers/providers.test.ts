@@ -23,7 +23,11 @@ describe('signing in with an identity provider', () => {
     expect(url).to.equal(address)
     expect(network.sentTo(start)[0]?.json).to.deep.equal({ purpose: 'login', redirect: null })
     expect(readProviderReturn(`${arrival}&state=s1`, tab)).to.deep.equal({
-      ...{ error: null, ticket: 't1', purpose: 'login', provider: 'uni', redirect: '/admin?a=1' },
+      error: null,
+      ticket: 't1',
+      purpose: 'login',
+      provider: 'uni',
+      redirect: '/admin?a=1',
     })
   })
 
@@ -68,7 +72,9 @@ describe('signing in with an identity provider', () => {
     expect(await finishProviderLogIn(client, { ticket: 't1' })).to.deep.equal({ next: 'second_factor' })
     refuse(409, { code: 'username_required', proposal, gates: { registrationOpen: false } })
     expect(await finishProviderLogIn(client, { ticket: 't1', code: '123456' })).to.deep.equal({
-      ...{ next: 'username', proposal, isInviteNeeded: true },
+      next: 'username',
+      proposal,
+      isInviteNeeded: true,
     })
     refuse(400, { code: 'username_required' })
     const refusal = await finishProviderLogIn(client, { ticket: 't1', username: '' }).catch((error: unknown) => error)
@@ -85,7 +91,10 @@ describe('signing in with an identity provider', () => {
     await finishProviderLogIn(client, { ticket: 't1', username: 'ada', displayName: '', inviteToken: 'i1' })
 
     expect(network.sentTo(finish)[0]?.json).to.deep.equal({
-      ...{ ticket: 't1', username: 'ada', displayName: null, inviteToken: 'i1' },
+      ticket: 't1',
+      username: 'ada',
+      displayName: null,
+      inviteToken: 'i1',
     })
     expect(client.session.getSnapshot().token).to.equal('new')
   })

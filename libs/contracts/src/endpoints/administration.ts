@@ -43,7 +43,10 @@ export const administrationDeclarations = {
     body: deleteUserBody,
     refusals: [
       ...ofUser,
-      ...['own_account', 'account_deletion_blocked_owned_spaces', 'upstream_unavailable', 'last_admin_deleted'],
+      'own_account',
+      'account_deletion_blocked_owned_spaces',
+      'upstream_unavailable',
+      'last_admin_deleted',
     ] as const,
   }),
   removeSecondFactor: endpoint('Turn off two-factor authentication for a user who has lost the device', done, {

@@ -6,7 +6,11 @@ import { endpoint, ok, okOrCreated, type Declarations } from './declaration.ts'
 const ofOrigin = ['origin_invalid', 'origin_is_own'] as const
 const ofKnown = ['peer_exists', 'peer_needs_reset'] as const
 const ofHandshake = [
-  ...['handshake_overtaken', 'remote_refused', 'remote_unresolved', 'remote_unreachable', 'remote_unproven'],
+  'handshake_overtaken',
+  'remote_refused',
+  'remote_unresolved',
+  'remote_unreachable',
+  'remote_unproven',
   'remote_clock',
 ] as const
 

@@ -28,8 +28,12 @@ export const inviteDeclarations = {
   createOwnInvite: endpoint('Create an invite link as a member', created(invites.inviteReply), {
     body: invites.createOwnInviteBody,
     refusals: [
-      ...['member_invites_off', 'member_invites_spent', 'native_account_required'],
-      ...['expiry_past', 'expiry_too_late', 'no_free_token'],
+      'member_invites_off',
+      'member_invites_spent',
+      'native_account_required',
+      'expiry_past',
+      'expiry_too_late',
+      'no_free_token',
     ] as const,
   }),
   listOwnInvites: endpoint('Own invite links as a member, newest first', ok(invites.ownInvitesReply), {

@@ -8,7 +8,9 @@ export type ProtocolRoute = {
 }
 
 const limited = (name: string, requests: number, windowSeconds: number): RateLimit => ({
-  ...{ name, requests, windowSeconds },
+  name,
+  requests,
+  windowSeconds,
 })
 /** By network: an application asks for all its people from one address. Its secret and codes are 256 bits. */
 const ofServers = (name: string) => limited(name, 6_000, 60)

@@ -107,11 +107,13 @@ export const endpointTable = {
   listProviders: identity('GET', '/api/auth/providers', 'anyone', offers),
   startProvider: {
     ...identity('POST', '/api/auth/providers/:provider/start', 'anyone', checks),
-    ...{ readsToken: true, readsCookies: true },
+    readsToken: true,
+    readsCookies: true,
   },
   providerCallback: {
     ...identity('GET', '/api/auth/providers/:provider/callback', 'anyone', checks),
-    ...{ anyQuery: true, readsCookies: true },
+    anyQuery: true,
+    readsCookies: true,
   },
   finishProvider: { ...identity('POST', '/api/auth/providers/finish', 'anyone', likeLogin), readsToken: true },
   listLinkedIdentities: identity('GET', '/api/users/@me/identities', 'bearer'),

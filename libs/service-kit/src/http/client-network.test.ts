@@ -25,7 +25,9 @@ describe('Client networks', () => {
 describe('The network of a peer', () => {
   it('is the /24 of an IPv4 address and the /64 of an IPv6 address', () => {
     expect(['192.0.2.7', '::ffff:192.0.2.9', '2001:DB8:0:7::9'].map(peerNetwork)).to.deep.equal([
-      ...['192.0.2.0/24', '192.0.2.0/24', '2001:db8:0:7::/64'],
+      '192.0.2.0/24',
+      '192.0.2.0/24',
+      '2001:db8:0:7::/64',
     ])
     expect(peerNetwork('unknown')).to.equal('unknown')
   })

@@ -37,12 +37,10 @@ describe('The file of identity providers', () => {
     expect(await read(right)).to.deep.equal([
       {
         ...right,
-        ...{
-          scopes: ['openid', 'profile'],
-          usernameClaim: 'preferred_username',
-          registration: 'gate',
-          secondFactor: 'ask',
-        },
+        scopes: ['openid', 'profile'],
+        usernameClaim: 'preferred_username',
+        registration: 'gate',
+        secondFactor: 'ask',
       },
     ])
     expect((await read({ ...right, scopes: 'openid  email' }))[0]?.scopes).to.deep.equal(['openid', 'email'])

@@ -9,8 +9,13 @@ const origin = 'https://nova.example'
 const offer = { origin, secret: 'their secret', instanceName: null, instanceId: null, approvalToken: null }
 
 const known = (changes: Partial<Known>): Known => ({
-  ...{ origin, status: 'pending', reason: null, secret: 'our secret', adminDecided: true },
-  ...{ approvalTokenHash: null, presentedToken: null },
+  origin,
+  status: 'pending',
+  reason: null,
+  secret: 'our secret',
+  adminDecided: true,
+  approvalTokenHash: null,
+  presentedToken: null,
   ...changes,
 })
 

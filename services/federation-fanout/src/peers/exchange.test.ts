@@ -18,7 +18,9 @@ describe('sendToPeer', () => {
     }
     const peer = { origin: 'https://nova.example', secret: 'a', secretsAt: () => ['a', 'b'] }
     const deps = {
-      ...{ outbound: { request }, clock: systemClock, random: { uuid: () => 'a nonce' } },
+      outbound: { request },
+      clock: systemClock,
+      random: { uuid: () => 'a nonce' },
       config: { publicAddress: { origin: 'https://gate.example' } },
     } as unknown as SendDeps
 

@@ -47,9 +47,24 @@ export const later = { rejected: 'temporarily_unavailable' }
 
 /** Full names, or prefixes ending in an underscore. protocol.md 6.2. */
 const ignoredTypes = [
-  ...['read_state_update', 'dm_close', 'dm_reopen', 'dm_call_accept', 'dm_call_reject', 'dm_call_end', 'file_rejected'],
-  ...['ownership_transfer', 'group_metadata_update', 'friend_request_update', 'friend_request_cancel', 'friend_add'],
-  ...['friend_remove', 'update', 'delete', 'reaction_', 'dm_typing_', 'member_'],
+  'read_state_update',
+  'dm_close',
+  'dm_reopen',
+  'dm_call_accept',
+  'dm_call_reject',
+  'dm_call_end',
+  'file_rejected',
+  'ownership_transfer',
+  'group_metadata_update',
+  'friend_request_update',
+  'friend_request_cancel',
+  'friend_add',
+  'friend_remove',
+  'update',
+  'delete',
+  'reaction_',
+  'dm_typing_',
+  'member_',
 ]
 
 const noRecipient = { rejected: 'recipient_not_found' }

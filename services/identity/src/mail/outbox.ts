@@ -58,9 +58,17 @@ export async function enqueueLink({ random, encryptionKey }: LinkDeps, em: Entit
   const messageId = random.uuid()
   const secret = randomToken(random, policy.mailSecretBytes)
   await em.insert(Mail, {
-    ...{ messageId, userId: user.id, kind, address, key, language },
-    ...{ data: { username: user.username, at }, secret: encrypt(encryptionKey, secret, mailContext(messageId)) },
-    ...{ createdAt: new Date(at), nextAt: new Date(at), expiresAt: new Date(at + lifeMs) },
+    messageId,
+    userId: user.id,
+    kind,
+    address,
+    key,
+    language,
+    data: { username: user.username, at },
+    secret: encrypt(encryptionKey, secret, mailContext(messageId)),
+    createdAt: new Date(at),
+    nextAt: new Date(at),
+    expiresAt: new Date(at + lifeMs),
   })
   return hashSecret(secret)
 }

@@ -41,7 +41,10 @@ export async function useTicket(em: EntityManager, { hash }: ProviderTicket): Pr
 
 /** What the person signed in with. */
 export const identityOf = ({ provider, issuer, subject, claims }: ProviderTicket) => ({
-  ...{ provider, issuer, subject, name: claims.name },
+  provider,
+  issuer,
+  subject,
+  name: claims.name,
 })
 
 type Confirmation = { user: User; ticket: unknown }

@@ -44,7 +44,9 @@ describe('Applications', () => {
     expect(body.applications.map((one) => one.id)).to.deep.equal([id])
     expect(JSON.stringify([body, await rowOf(id), await actions()])).to.not.include(secret)
     expect([await isGood(id, secret), await isGood(id, `${secret}x`), await isGood('x', secret)]).to.deep.equal([
-      ...[true, false, false],
+      true,
+      false,
+      false,
     ])
   })
 
@@ -108,7 +110,9 @@ describe('Applications', () => {
     expect([subjectType, (await rowOf(id)).sector]).to.deep.equal(['pairwise', 'wiki.example'])
     expect((await applications.buildApplication()).subjectType).to.equal('public')
     const native = await applications.buildApplication({
-      ...{ type: 'public', subjectType: 'pairwise', redirectUris: ['com.example.app:/done'] },
+      type: 'public',
+      subjectType: 'pairwise',
+      redirectUris: ['com.example.app:/done'],
     })
     expect((await rowOf(native.id)).sector, 'a device has no host').to.equal(native.id)
 
@@ -137,7 +141,9 @@ describe('Applications', () => {
 
     const third = await renew()
     expect([await isGood(id, first), await isGood(id, second), await isGood(id, third)]).to.deep.equal([
-      ...[false, true, true],
+      false,
+      true,
+      true,
     ])
   })
 
@@ -156,7 +162,8 @@ describe('Applications', () => {
     await answered(applications.call('DELETE', `${path}/${id}`))
     expect(await actions()).to.deep.equal([
       {
-        ...{ action: 'application.created', targetName: 'Wiki' },
+        action: 'application.created',
+        targetName: 'Wiki',
         detail: { type: 'confidential', redirectUris: ['https://wiki.example/callback'] },
       },
       { action: 'application.changed', targetName: 'Library', detail: { name: 'Library', skipConsent: true } },

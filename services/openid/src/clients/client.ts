@@ -6,7 +6,10 @@ import type { Payload, ProviderClient } from 'oidc-provider'
 
 export const applicationColumns = Object.keys(Application.properties) as Extract<keyof Application, string>[]
 const readById = batchedRead({
-  ...{ name: 'openid_application', entity: Application, properties: applicationColumns, key: 'id' },
+  name: 'openid_application',
+  entity: Application,
+  properties: applicationColumns,
+  key: 'id',
 })
 
 const isId = (id: string): boolean => /^[1-9]\d{0,18}$/.test(id) && BigInt(id) <= 9223372036854775807n
@@ -50,7 +53,8 @@ export function clientMetadata(application: Application): Payload {
     token_endpoint_auth_method: isPublic ? 'none' : 'client_secret_basic',
     grant_types: [
       ...(redirectUris.length > 0 ? ['authorization_code'] : []),
-      ...['refresh_token', ...(deviceGrant ? [deviceGrantType] : [])],
+      'refresh_token',
+      ...(deviceGrant ? [deviceGrantType] : []),
     ],
     response_types: redirectUris.length > 0 ? ['code'] : [],
     access_tokens: accessTokens,

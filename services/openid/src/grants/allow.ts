@@ -35,7 +35,9 @@ export async function insertGrant(
     kind: 'Grant',
     iat: Math.floor(now / 1_000),
     exp: Math.floor(expiresAt / 1_000),
-    ...{ accountId: caller.userId, clientId: application.id, openid: { scope } },
+    accountId: caller.userId,
+    clientId: application.id,
+    openid: { scope },
     ...(application.accessTokens === 'jwt' && { resources: { [deps.config.publicAddress.origin]: scope } }),
   }
   const accountId = caller.userId
@@ -47,8 +49,14 @@ export async function insertGrant(
   )
   await endOldest(em, 'account_id = ?', [accountId], policy.grantsOfAccount)
   await em.insert(OpenidRow, {
-    ...{ model: 'Grant', idHash: hashSecret(id), payload, accountId, applicationId: application.id },
-    ...{ tokenIssuedAt: String(caller.tokenIssuedAt), createdAt: new Date(now), expiresAt: new Date(expiresAt) },
+    model: 'Grant',
+    idHash: hashSecret(id),
+    payload,
+    accountId,
+    applicationId: application.id,
+    tokenIssuedAt: String(caller.tokenIssuedAt),
+    createdAt: new Date(now),
+    expiresAt: new Date(expiresAt),
   })
   await changeRows(em, consentSql, [accountId, application.id, JSON.stringify(scopes), new Date(now)])
   return id

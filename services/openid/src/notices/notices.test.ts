@@ -93,9 +93,17 @@ describe('Telling applications', () => {
     await run()
 
     expect(receiver.events()).to.deep.equal([
-      ...['session-revoked', 'credential-change', 'session-revoked'],
-      ...['credential-change', 'credential-change', 'credential-change'],
-      ...['session-revoked', 'account-disabled', 'account-enabled', 'session-revoked', 'account-purged'],
+      'session-revoked',
+      'credential-change',
+      'session-revoked',
+      'credential-change',
+      'credential-change',
+      'credential-change',
+      'session-revoked',
+      'account-disabled',
+      'account-enabled',
+      'session-revoked',
+      'account-purged',
     ])
     const left = await applications.orm.em.fork().execute('select 1 from application_consents')
     expect(left).to.deep.equal([])

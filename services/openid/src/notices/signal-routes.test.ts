@@ -37,7 +37,8 @@ describe('The stream of signals of an application', () => {
     const stream = await ask('GET', '/oauth2/signals/stream', headers)
     expect(stream.body).to.deep.include({ stream_id: streamId, iss: origin, aud: streamId })
     expect(stream.body['delivery']).to.deep.equal({
-      ...{ method: 'urn:ietf:rfc:8935', endpoint_url: receiver.url('/signals') },
+      method: 'urn:ietf:rfc:8935',
+      endpoint_url: receiver.url('/signals'),
     })
     expect(stream.body['events_delivered']).to.have.length(5)
 

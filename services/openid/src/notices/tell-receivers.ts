@@ -87,7 +87,9 @@ async function finish(deps: TellDeps, { receiver, leasedUntil, notice, outcome }
       ? ['last_delivered_at = ?, failing_since = null, last_error = null, next_at = null', new Date(now)]
       : [
           'failing_since = coalesce(failing_since, ?), last_error = ?, next_at = ?',
-          ...[new Date(now), outcome.error, new Date(now + repeatInMs)],
+          new Date(now),
+          outcome.error,
+          new Date(now + repeatInMs),
         ]
   const [set, ...values] = state
   await changeRows(em, `update application_receivers set leased_until = null, ${String(set)} ${ofLease}`, [

@@ -18,7 +18,10 @@ export const channelOf = (kind: FactKind): NoticeChannel => (kind === 'logout' ?
 
 export const toldEvents = [
   ...sessionEndingEvents,
-  ...[userUnsuspended, secondFactorChanged, passkeyAdded, passkeyRemoved],
+  userUnsuspended,
+  secondFactorChanged,
+  passkeyAdded,
+  passkeyRemoved,
 ] as const
 type ToldEvent = Received<(typeof toldEvents)[number]>
 

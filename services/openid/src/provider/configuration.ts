@@ -111,8 +111,12 @@ function clientBasedCORS(ctx: ProviderContext, origin: string, client: ProviderC
 }
 
 const signingUses = [
-  ...['clientAuthSigningAlgValues', 'idTokenSigningAlgValues', 'userinfoSigningAlgValues'],
-  ...['introspectionSigningAlgValues', 'authorizationSigningAlgValues', 'requestObjectSigningAlgValues'],
+  'clientAuthSigningAlgValues',
+  'idTokenSigningAlgValues',
+  'userinfoSigningAlgValues',
+  'introspectionSigningAlgValues',
+  'authorizationSigningAlgValues',
+  'requestObjectSigningAlgValues',
 ]
 
 export const cookieNames = { session: 'gatehouse_openid', interaction: 'gatehouse_asked', resume: 'gatehouse_resume' }

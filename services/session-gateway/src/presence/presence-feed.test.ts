@@ -225,7 +225,13 @@ async function openNode({ before = [] }: { before?: string[] } = {}) {
   const counts = { authenticated: () => 0, unauthenticated: () => 0 }
   const node = { id: here }
   const feed = await openPresenceFeed({
-    ...{ timer, clock, log, timings, sessions, bus, node },
+    timer,
+    clock,
+    log,
+    timings,
+    sessions,
+    bus,
+    node,
     sessionMetrics: createSessionMetrics(createMetrics(), counts),
     presenceStore: store,
     remotePresences: createRemotePresences(),
@@ -234,7 +240,13 @@ async function openNode({ before = [] }: { before?: string[] } = {}) {
     for (let turn = 0; turn < 3; turn += 1) await new Promise<void>((resolve) => void setImmediate(resolve))
   }
   return {
-    ...{ timer, clock, feed, store, sent, bus, write },
+    timer,
+    clock,
+    feed,
+    store,
+    sent,
+    bus,
+    write,
     leave: () => sessions.forget(local),
     hint: async (by: string) => (await bus.publish(presenceRecorded, { by }), await settle()),
     async report(userId: string, status: 'online' | 'offline') {

@@ -20,8 +20,11 @@ export async function insertIdentity(
 ): Promise<LinkedIdentity> {
   await claimIdentity(deps, em, identity)
   const linked = em.create(LinkedIdentity, {
-    ...{ id: await nextId(em), userId: user.id, ...identity },
-    ...{ linkedAt: at, lastUsedAt },
+    id: await nextId(em),
+    userId: user.id,
+    ...identity,
+    linkedAt: at,
+    lastUsedAt,
   })
   await em.persist(linked).flush()
   return linked

@@ -53,7 +53,11 @@ export async function listSignIns({ orm }: Pick<Deps, 'orm'>, userId: string) {
   const options = { orderBy: { id: 'desc' }, limit: policy.signInsPerAccount } as const
   const rows = await orm.em.fork().find(SignIn, { userId }, options)
   const signIns = rows.map(({ id, signedInAt, method, network, device = null }) => ({
-    ...{ id, signedInAt: signedInAt.getTime(), method, network, device },
+    id,
+    signedInAt: signedInAt.getTime(),
+    method,
+    network,
+    device,
   }))
   return { signIns }
 }

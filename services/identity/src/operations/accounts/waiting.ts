@@ -74,7 +74,16 @@ export async function blockNetwork(em: EntityManager, id: string, { network, hou
 /** Nothing of it is kept but its receipt. */
 export function release(registration: Registration): void {
   Object.assign(registration, {
-    ...{ username: null, passwordHash: null, displayName: null, avatarColor: null, reason: null, network: null },
-    ...{ client: null, provider: null, issuer: null, subject: null, identityName: null },
+    username: null,
+    passwordHash: null,
+    displayName: null,
+    avatarColor: null,
+    reason: null,
+    network: null,
+    client: null,
+    provider: null,
+    issuer: null,
+    subject: null,
+    identityName: null,
   })
 }

@@ -37,8 +37,13 @@ async function makeAccount(deps: OperationContext, em: EntityManager, { registra
   const { username, passwordHash, displayName = null, avatarColor } = registration
   const { provider, issuer, subject, identityName: name = null } = registration
   const account = {
-    ...{ username, displayName, avatarColor: pickAvatarColor(deps, avatarColor), home: null, requestId },
-    ...{ passwordHash: passwordHash ?? noPasswordHash, hasPassword: passwordHash != null },
+    username,
+    displayName,
+    avatarColor: pickAvatarColor(deps, avatarColor),
+    home: null,
+    requestId,
+    passwordHash: passwordHash ?? noPasswordHash,
+    hasPassword: passwordHash != null,
   }
   // Free for the account alone: the lock of the name stays.
   release(registration)

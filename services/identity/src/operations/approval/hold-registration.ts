@@ -46,9 +46,18 @@ export async function holdRegistration(
   const id = await nextId(em)
   const { name: identityName = null, ...linkFields } = identity ?? {}
   await em.insert(Registration, {
-    ...{ id, receiptHash: hashSecret(receipt), createdAt: new Date(now), username, displayName, avatarColor },
-    ...{ passwordHash: hasPassword ? passwordHash : null, reason: request.reason, ...linkFields, identityName },
-    ...{ network: clientNetwork(request.address), client: describeUserAgent(request.client.userAgent) },
+    id,
+    receiptHash: hashSecret(receipt),
+    createdAt: new Date(now),
+    username,
+    displayName,
+    avatarColor,
+    passwordHash: hasPassword ? passwordHash : null,
+    reason: request.reason,
+    ...linkFields,
+    identityName,
+    network: clientNetwork(request.address),
+    client: describeUserAgent(request.client.userAgent),
   })
   await announce(deps, em, { registrationId: id, at: now, actor: null, change: 'requested', requestId })
   return { pending: true, username, receipt }

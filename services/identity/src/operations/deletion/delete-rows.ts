@@ -7,9 +7,23 @@ import { endTickets } from '../accounts/end-tickets.ts'
 
 /** Rows of one user. */
 const ownRows = [
-  ...['space_members', 'role_assignments', 'read_states', 'space_folders', 'presences'],
-  ...['federation_registries', 'federation_credentials', 'attach_proofs', 'second_factors', 'passkeys', 'sign_ins'],
-  ...['profile_askers', 'linked_identities', 'provider_flows', 'registrations', 'emails', 'mails'],
+  'space_members',
+  'role_assignments',
+  'read_states',
+  'space_folders',
+  'presences',
+  'federation_registries',
+  'federation_credentials',
+  'attach_proofs',
+  'second_factors',
+  'passkeys',
+  'sign_ins',
+  'profile_askers',
+  'linked_identities',
+  'provider_flows',
+  'registrations',
+  'emails',
+  'mails',
 ]
 
 type SharedTable = { table: string; key: string; columns: readonly string[] }

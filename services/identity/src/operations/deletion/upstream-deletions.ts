@@ -102,7 +102,11 @@ export async function listUpstreamDeletions({ orm, upstreams }: DeletionsDeps, q
   const { rows, nextCursor } = await findPage(orm.em.fork(), UpstreamDeletion, query)
   const declared = new Set(upstreams.answering('deletion'))
   const deletions = rows.map(({ id, userId, upstream, mode, error, attempts, givenAt, nextAttemptAt }) => ({
-    ...{ id, userId, upstream, mode, attempts },
+    id,
+    userId,
+    upstream,
+    mode,
+    attempts,
     error: declared.has(upstream) ? (error ?? null) : ('not_declared' as const),
     givenAt: givenAt.getTime(),
     nextAttemptAt: nextAttemptAt.getTime(),

@@ -41,7 +41,9 @@ export function jsonPart(name: string, value: object): ArchivePart {
 
 /** A JSON array of all rows. */
 export const rowsPart = (name: string, pages: AsyncIterable<readonly object[]>): ArchivePart => ({
-  ...{ name, content: toJsonArray(pages), compress: true },
+  name,
+  content: toJsonArray(pages),
+  compress: true,
 })
 
 async function* toJsonArray(pages: AsyncIterable<readonly object[]>): AsyncGenerator<Buffer> {

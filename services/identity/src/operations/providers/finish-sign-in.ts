@@ -92,7 +92,8 @@ async function register(
     deps,
     { ...registration, homeUserId: undefined },
     {
-      ...{ gate, identity },
+      gate,
+      identity,
       claim: async (em) => {
         if (!(await useTicket(em, ticket))) throw refuse.ticket_invalid()
       },

@@ -45,16 +45,28 @@ export async function startSignIn(deps: SignInDeps, { provider: id, purpose, red
   const nonce = randomToken(deps.random, policy.providerSecretBytes)
   const codeVerifier = client.randomPKCECodeVerifier()
   const url = client.buildAuthorizationUrl(configuration, {
-    ...{ redirect_uri: callbackUrl(deps, id), scope: provider.scopes.join(' '), state, nonce },
-    ...{ code_challenge: await client.calculatePKCECodeChallenge(codeVerifier), code_challenge_method: 'S256' },
+    redirect_uri: callbackUrl(deps, id),
+    scope: provider.scopes.join(' '),
+    state,
+    nonce,
+    code_challenge: await client.calculatePKCECodeChallenge(codeVerifier),
+    code_challenge_method: 'S256',
     ...(purpose === 'confirm' && { max_age: '0' }),
   })
   const em = deps.orm.em.fork()
   const now = await deps.databaseTime(em)
   await em.insert(ProviderFlow, {
-    ...{ stateHash: hashSecret(state), cookieHash: hashSecret(cookie), provider: id, issuer: provider.issuer },
-    ...{ purpose, userId, nonce, codeVerifier, redirect: redirect ?? null },
-    ...{ createdAt: new Date(now), expiresAt: new Date(now + policy.providerFlowMs) },
+    stateHash: hashSecret(state),
+    cookieHash: hashSecret(cookie),
+    provider: id,
+    issuer: provider.issuer,
+    purpose,
+    userId,
+    nonce,
+    codeVerifier,
+    redirect: redirect ?? null,
+    createdAt: new Date(now),
+    expiresAt: new Date(now + policy.providerFlowMs),
   })
   return { url: url.href, cookie }
 }

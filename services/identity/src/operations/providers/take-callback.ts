@@ -95,7 +95,17 @@ async function verifySignature({ providers }: SignInDeps, provider: Provider, to
 
 /** The client's secret signs nothing. */
 export const algorithms = [
-  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
 ]
 
 async function isKnown({ orm }: SignInDeps, { issuer }: Provider, subject: string): Promise<boolean> {

@@ -27,7 +27,12 @@ export function entryOf(application: Application | null): ApplicationEntry {
   if (!application) return newEntry
   const { name, type, skipConsent, accessTokens, deviceGrant, subjectType } = application
   return {
-    ...{ name, type, skipConsent, accessTokens, deviceGrant, subjectType },
+    name,
+    type,
+    skipConsent,
+    accessTokens,
+    deviceGrant,
+    subjectType,
     redirectUris: application.redirectUris.join('\n'),
     postLogoutRedirectUris: application.postLogoutRedirectUris.join('\n'),
     backchannelLogoutUri: application.backchannelLogoutUri ?? '',
@@ -41,7 +46,12 @@ export const splitAddresses = (text: string): string[] => text.split(/\s+/).filt
 export function newBodyOf(entry: ApplicationEntry) {
   const { name, type, skipConsent, accessTokens, deviceGrant, subjectType } = entry
   return {
-    ...{ name: name.trim(), type, skipConsent, accessTokens, deviceGrant, subjectType },
+    name: name.trim(),
+    type,
+    skipConsent,
+    accessTokens,
+    deviceGrant,
+    subjectType,
     redirectUris: splitAddresses(entry.redirectUris),
     postLogoutRedirectUris: splitAddresses(entry.postLogoutRedirectUris),
     backchannelLogoutUri: entry.backchannelLogoutUri.trim() || null,

@@ -42,7 +42,10 @@ export function RegistrationToolbar({ rows, queue, decisions, undo, onAct }: Pro
                   arrows: key('↑ ↓'),
                   space: key(t('Space')),
                   shift: key(t('Shift')),
-                  ...{ a: key('A'), d: key('D'), b: key('B'), z: key('Z') },
+                  a: key('A'),
+                  d: key('D'),
+                  b: key('B'),
+                  z: key('Z'),
                 }}
               />
             </p>
