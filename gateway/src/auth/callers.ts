@@ -1,5 +1,5 @@
 import { signCaller, verifyToken } from '@gatehouse/auth'
-import type { AskingUpstream, Caller, SigningKeys, TokenClaims, TokenKey } from '@gatehouse/auth'
+import type { AskingUpstream, SigningKeys, TokenClaims, TokenKey } from '@gatehouse/auth'
 import type { UpstreamRight } from '@gatehouse/contracts'
 import { entryLimit, refuse, type Clock } from '@gatehouse/runtime'
 import { createStatementVerifier, type UpstreamsWatch } from '@gatehouse/upstreams'

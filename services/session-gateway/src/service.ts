@@ -44,7 +44,7 @@ export async function startSessionGateway(
   await using opening = new AsyncDisposableStack()
   const openSockets = new OpenSockets()
   // It exists once sockets are accepted.
-  let node: SessionNode | undefined
+  let node = undefined as SessionNode | undefined
   const router = new Router<AppState>({ sensitive: true })
   const service = {
     ...config,

@@ -1,7 +1,6 @@
 import { verifyToken } from '@gatehouse/auth'
 import * as calls from '@gatehouse/contracts'
 import type { Deps } from '../deps.ts'
-import { forgetInstances } from '../operations/deletion/delete-remote-identities.ts'
 import { applyStates } from '../operations/federation/apply-account-states.ts'
 import { applyProfiles } from '../operations/federation/apply-remote-profiles.ts'
 import { deleteFederatedIdentity } from '../operations/federation/delete-federated-identity.ts'

@@ -15,7 +15,6 @@ type SocketList = { sockets: OpenSocket[]; incomplete: boolean }
 export type SocketLists = Awaited<ReturnType<typeof openSocketLists>>
 
 /** Every node answers from memory. Contract: 3, sockets. */
-// eslint-disable-next-line max-lines-per-function -- one thing: its functions share its state
 export async function openSocketLists(deps: ListDeps) {
   const { bus, node, random, log, sessions, timer, timings } = deps
   const name = random.uuid()

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'react'
 import { MutationButton, MutationError, QueryError, SubmitButton } from '../../components/error-message.tsx'
 import { Form } from '../../components/field.tsx'
 import { Notice, Skeleton } from '../../components/status.tsx'
-import { useMutation, useQuery } from '../../hooks.ts'
+import { useMutation, useQuery, type Mutation } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 import { AuthFrame } from '../auth/auth-frame.tsx'
 import { AskedAccount, AskedScopes, type Decision, DecisionForm, useOtherAccount } from './parts.tsx'
@@ -63,20 +63,7 @@ function Request({ uid, user, interaction }: PageProps & { interaction: Interact
   if (isCode(error, 'interaction_unknown', 'application_unknown')) return <RefusedPage code="over" />
   if (!isFresh) return <FreshLogIn {...{ user, interaction, mutation }} onDeny={() => decide('deny')} />
   const title = t('Log in to {name}', { name: application.name })
-  if (!isAsked) {
-    return (
-      <AuthFrame title={title} subtitle={t('Logging you in…')}>
-        {error || mutation.waitSeconds > 0 ? (
-          <Form className="stack stack--tight" onSubmit={() => decide('allow')}>
-            <MutationError mutation={mutation} />
-            <SubmitButton mutation={mutation} text="Try again" wide />
-          </Form>
-        ) : (
-          <Skeleton rows={2} />
-        )}
-      </AuthFrame>
-    )
-  }
+  if (!isAsked) return <AllowedPage title={title} mutation={mutation} onRetry={() => decide('allow')} />
   return (
     <AuthFrame title={title} subtitle={describeAsker(application)}>
       <div className="stack">
@@ -99,6 +86,24 @@ function Request({ uid, user, interaction }: PageProps & { interaction: Interact
   )
 }
 
+type AllowedProps = { title: string; mutation: Mutation; onRetry: () => Promise<void> }
+
+/** The person has allowed it before: nothing is asked, unless the request failed. */
+function AllowedPage({ title, mutation, onRetry }: AllowedProps) {
+  return (
+    <AuthFrame title={title} subtitle={t('Logging you in…')}>
+      {mutation.error || mutation.waitSeconds > 0 ? (
+        <Form className="stack stack--tight" onSubmit={onRetry}>
+          <MutationError mutation={mutation} />
+          <SubmitButton mutation={mutation} text="Try again" wide />
+        </Form>
+      ) : (
+        <Skeleton rows={2} />
+      )}
+    </AuthFrame>
+  )
+}
+
 function describeAsker({ name, redirectHost: host }: Interaction['application']): string {
   return host === null
     ? t('{name} wants to use your account.', { name })
@@ -108,7 +113,7 @@ function describeAsker({ name, redirectHost: host }: Interaction['application'])
 type FreshProps = {
   user: User
   interaction: Interaction
-  mutation: ReturnType<typeof useMutation>
+  mutation: Mutation
   onDeny: () => unknown
 }
 
