@@ -12,7 +12,7 @@ export function readText(value: unknown): string | null {
   return String(value).replaceAll('\0', '').toWellFormed()
 }
 
-/** A text that stands in one line; null when nothing is left. Contract: 3. */
+/** A text that stands in one line; null when nothing is left. Contract: 3, names in a line. */
 export const readName = (value: unknown): string | null => inOneLine(readText(value) ?? '').trim() || null
 
 /** Whether a text lost something by `readText`. */

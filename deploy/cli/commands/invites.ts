@@ -4,7 +4,7 @@ import { CommandFailure, exitCodes } from '../failure.ts'
 import { formatTime, record, table, type DefineGroup, type Invocation, type Result } from '../invocation.ts'
 import { suspensionOf } from './users.ts'
 
-/** `invites …`. Contract: 4. */
+/** `invites …`. Contract: 4, invites. */
 export function defineInviteCommands(group: DefineGroup): void {
   const define = group('invites', 'Manage invites')
   const archived = ['--archived', 'list inactive invites instead'] as const

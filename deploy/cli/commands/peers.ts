@@ -4,7 +4,7 @@ import { formatTime, table, type DefineGroup, type Invocation, type Result } fro
 
 type Request = { id: string; origin: string; direction: string; instanceName: string | null; requestedAt: number }
 
-/** `peers …`. Contract: 7. */
+/** `peers …`. Contract: 7, states of a peer. */
 export function definePeerCommands(group: DefineGroup): void {
   const define = group('peers', 'Manage peers (identified by address or ID)')
   define('list', 'List peers and pending requests', listPeers)

@@ -20,7 +20,7 @@ import type { Define, Invocation, Result } from '../invocation.ts'
 
 type Row = Record<string, string | null>
 
-/** All that ENCRYPTION_SECRET encrypts. Contract: 8. */
+/** All that ENCRYPTION_SECRET encrypts. Contract: 8, settings. */
 const everything: readonly (StoredTexts & { contextOf: (row: Row) => string })[] = [
   {
     table: 'second_factors',

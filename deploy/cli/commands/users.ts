@@ -4,7 +4,7 @@ import { CommandFailure, exitCodes } from '../failure.ts'
 import { formatTime, readSecretLine, record, table } from '../invocation.ts'
 import type { DefineGroup, Invocation, Result } from '../invocation.ts'
 
-/** `users …`: the routes of admins, and what only the command line does. Contract: 5. */
+/** `users …`: the routes of admins, and what only the command line does. Contract: 5, users. */
 export function defineUserCommands(group: DefineGroup): void {
   const define = group('users', 'Manage users (identified by username or ID)')
   define('list', 'List users, newest first', listUsers)

@@ -6,7 +6,7 @@ const minuteMs = 60 * secondMs
 const hourMs = 60 * minuteMs
 const dayMs = 24 * hourMs
 
-/** In milliseconds, before or after our clock. Contract: 7. */
+/** In milliseconds, before or after our clock. Contract: 7, signatures. */
 export const signatureWindowMs = 15 * minuteMs
 
 /** Times in milliseconds. */

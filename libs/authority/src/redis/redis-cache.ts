@@ -61,7 +61,9 @@ export async function openRedisCache(redis: StateRedis, options: RedisCacheOptio
     },
     { until: () => setImmediate() },
   )
-  await withTimeout(firstRead, redisStartMs, () => new RedisTimeout('no connection in time'), timer).catch(() => undefined)
+  await withTimeout(firstRead, redisStartMs, () => new RedisTimeout('no connection in time'), timer).catch(
+    () => undefined,
+  )
   return {
     find: slotTag ? readOne : readMany,
     lease: (userId) =>

@@ -10,7 +10,7 @@ export type Client = { nc: nats.NatsConnection; jsm: nats.JetStreamManager; js: 
 export type Connection = Awaited<ReturnType<typeof openConnection>>
 export type ConnectionOptions = { url: string; tls?: SecureContextOptions | undefined; name: string; log: BusLog }
 
-/** Connects in the background when NATS is late. Throws one line without credentials. Contract: 8. */
+/** Connects in the background when NATS is late. Throws one line without credentials. Contract: 8, start. */
 // eslint-disable-next-line max-lines-per-function -- one thing: its functions share its state
 export async function openConnection({ url, tls = {}, name, log }: ConnectionOptions) {
   const { servers, ...credentials } = parseAddress(url, tls)

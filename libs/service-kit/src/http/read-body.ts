@@ -21,7 +21,7 @@ const jsonReader = koaBody({
 const queryString = { depth: 0, allowDots: false }
 const formReader = koaBody({ ...common, urlencoded: true, formLimit: limits.jsonBodyBytes, queryString })
 
-/** Decompressed, of at most 64 KiB. Undefined if it is not announced as JSON. Throws 400, 413 or 415. Contract: 1. */
+/** Decompressed, of at most 64 KiB. Undefined if it is not announced as JSON. Throws 400, 413 or 415. Contract: 1, JSON bodies. */
 export async function readJsonBytes(ctx: Context): Promise<Uint8Array | undefined> {
   return (await readBody(ctx, jsonReader)) as Uint8Array | undefined
 }

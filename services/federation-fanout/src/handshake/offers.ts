@@ -78,7 +78,11 @@ type AnsweredOffer = { offer: Offer; approvalToken: string; now: Date }
 const after = (now: Date, ms: number) => new Date(now.getTime() + ms)
 
 /** Posts our own offer again with the token of this 202. An unproven offer must not replace an earlier token. */
-export function crossOffer({ config }: Pick<Deps, 'config'>, peer: Peer, offered: AnsweredOffer & { isProven: boolean }): void {
+export function crossOffer(
+  { config }: Pick<Deps, 'config'>,
+  peer: Peer,
+  offered: AnsweredOffer & { isProven: boolean },
+): void {
   const { offer, approvalToken, now, isProven } = offered
   if (isProven || !peer.presentedToken) peer.presentedToken = approvalToken
   const yields = offer.origin < config.publicAddress.origin

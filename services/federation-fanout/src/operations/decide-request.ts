@@ -23,16 +23,21 @@ type Input = { id: string; actor: ActingAdmin; requestId?: string | undefined }
  * peer_needs_reset, and as `assertCallerCurrent` does. Contract: 7, consent.
  */
 export async function approveRequest(deps: HandshakeDeps, input: Input): Promise<void> {
-  const offered = await decideRequest(deps, { ...input, decision: 'approved' }, async (em, { request, existing, now }) => {
-    const origin = request.sourceOrigin
-    if (request.direction === 'outbound') return await beginInitiation(deps, em, { existing, origin, adminDecided: true })
-    const peer = await offerablePeer(em, { existing, origin, now })
-    beginOffer(deps, peer, { adminDecided: true, presentedToken: request.approvalToken ?? null, now })
-    peer.instanceName ??= request.instanceName
-    // The periodic task continues if this process dies.
-    peer.nextAttemptAt = new Date(now.getTime() + policy.leaseMs)
-    return peer
-  })
+  const offered = await decideRequest(
+    deps,
+    { ...input, decision: 'approved' },
+    async (em, { request, existing, now }) => {
+      const origin = request.sourceOrigin
+      if (request.direction === 'outbound')
+        return await beginInitiation(deps, em, { existing, origin, adminDecided: true })
+      const peer = await offerablePeer(em, { existing, origin, now })
+      beginOffer(deps, peer, { adminDecided: true, presentedToken: request.approvalToken ?? null, now })
+      peer.instanceName ??= request.instanceName
+      // The periodic task continues if this process dies.
+      peer.nextAttemptAt = new Date(now.getTime() + policy.leaseMs)
+      return peer
+    },
+  )
   await attemptHandshake(deps, offered, input.requestId)
 }
 

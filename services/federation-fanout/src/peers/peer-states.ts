@@ -48,7 +48,11 @@ export function isOtherInstance({ instanceId }: Pick<Peer, 'instanceId'>, otherI
 type InstanceSighting = { instanceId: string; requestId?: string | undefined }
 
 /** The first instanceId stays. Another one parks the peer. Contract: 7, epoch answers; protocol.md 2.6. */
-export async function noteInstance(deps: PeerDeps, origin: string, { instanceId, requestId }: InstanceSighting): Promise<void> {
+export async function noteInstance(
+  deps: PeerDeps,
+  origin: string,
+  { instanceId, requestId }: InstanceSighting,
+): Promise<void> {
   await withPeer(deps, { origin, requestId }, async (em, peer) => {
     if (peer?.status !== 'active' && peer?.status !== 'unreachable') return
     if (isOtherInstance(peer, instanceId)) return await parkReset(em, peer)

@@ -82,7 +82,11 @@ async function verifyRequest(deps: PeerDeps, { headers, body, isProof, requestId
 }
 
 /** Contract: 7, handshake, consent; protocol.md 2.8. */
-async function takeProof(deps: PeerDeps, storedPeer: Peer, { secret, requestId }: { secret: string; requestId: string }) {
+async function takeProof(
+  deps: PeerDeps,
+  storedPeer: Peer,
+  { secret, requestId }: { secret: string; requestId: string },
+) {
   if (storedPeer.isActive() && secret !== storedPeer.nextSecret) return storedPeer
   return await withPeer(deps, { origin: storedPeer.origin, requestId }, async (em, peer) => {
     const now = deps.clock.now()

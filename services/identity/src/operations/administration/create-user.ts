@@ -3,7 +3,14 @@ import { operator } from '@gatehouse/domain'
 import { randomToken } from '@gatehouse/runtime'
 import type { z } from 'zod'
 import { policy } from '../../policy.ts'
-import { insertAccount, insertUniquely, pickAvatarColor, refuseUnfreeName, type Registration, type RegistrationDeps } from '../accounts/insert-account.ts'
+import {
+  insertAccount,
+  insertUniquely,
+  pickAvatarColor,
+  refuseUnfreeName,
+  type Registration,
+  type RegistrationDeps,
+} from '../accounts/insert-account.ts'
 import { writeAuditEntry } from '../change-account.ts'
 import { requireLocalUsername } from '../registration/check-username.ts'
 

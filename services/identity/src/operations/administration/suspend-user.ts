@@ -6,7 +6,13 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../../deps.ts'
 import { enqueueNotice } from '../../mail/outbox.ts'
 import { readDemand } from '../accounts/judge-code.ts'
-import { changeAmongAdmins, changeOther, recordAccountEvent, writeAuditEntry, invalidateIfChanged } from '../change-account.ts'
+import {
+  changeAmongAdmins,
+  changeOther,
+  recordAccountEvent,
+  writeAuditEntry,
+  invalidateIfChanged,
+} from '../change-account.ts'
 import type { AdminAct, Changed } from '../change-account.ts'
 import { revocationTime } from '../credentials/revocation-time.ts'
 import { revokeMemberInvites } from '../revoke-member-invites.ts'

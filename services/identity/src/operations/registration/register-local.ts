@@ -6,7 +6,16 @@ import { refuse } from '@gatehouse/runtime'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { OperationContext } from '../../deps.ts'
 import { isRegistrationOpen, loadSettings, type PlainSettings } from '../../queries/load-settings.ts'
-import { insertAccount, insertUniquely, readRegistration, refuseUnfreeName, type NewAccount, type Registered, type Registration, type RegistrationDeps } from '../accounts/insert-account.ts'
+import {
+  insertAccount,
+  insertUniquely,
+  readRegistration,
+  refuseUnfreeName,
+  type NewAccount,
+  type Registered,
+  type Registration,
+  type RegistrationDeps,
+} from '../accounts/insert-account.ts'
 import type { NamedIdentity } from '../accounts/insert-identity.ts'
 import { recordSignIn } from '../accounts/sign-ins.ts'
 import { claimName } from '../accounts/waiting.ts'

@@ -5,7 +5,14 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps, OperationContext } from '../../deps.ts'
 import { enqueueNotice } from '../../mail/outbox.ts'
 import { createRecoveryCodes, judgeCode, readDemand, type FactorDeps, type RightCode } from '../accounts/judge-code.ts'
-import { actorOf, changeOther, recordAccountEvent, type AdminAct, type Cause, writeAuditEntry } from '../change-account.ts'
+import {
+  actorOf,
+  changeOther,
+  recordAccountEvent,
+  type AdminAct,
+  type Cause,
+  writeAuditEntry,
+} from '../change-account.ts'
 import { changeConfirmed, type Confirmed } from '../credentials/verify-password.ts'
 
 type OwnDeps = FactorDeps & Pick<Deps, 'hasher'>

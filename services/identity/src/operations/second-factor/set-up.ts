@@ -18,12 +18,16 @@ export async function readSecondFactor({ orm }: Pick<Deps, 'orm'>, userId: strin
 /** The secret waits ten minutes for `confirmSecondFactor`, in place of one that waits. Contract: 3, Second factor. */
 export async function beginSecondFactor(deps: FactorDeps & Pick<Deps, 'hasher' | 'config'>, confirmation: Confirmed) {
   const secret = deps.random.bytes(secretBytes)
-  const username = await changeConfirmed(deps, { ...confirmation, judge: requireWithout }, async ({ id, username }, em) => {
-    await em.nativeDelete(SecondFactor, { userId: id })
-    const createdAt = new Date(await deps.databaseTime(em))
-    await em.insert(SecondFactor, { userId: id, secret: encryptSecret(deps, id, secret), createdAt })
-    return username
-  })
+  const username = await changeConfirmed(
+    deps,
+    { ...confirmation, judge: requireWithout },
+    async ({ id, username }, em) => {
+      await em.nativeDelete(SecondFactor, { userId: id })
+      const createdAt = new Date(await deps.databaseTime(em))
+      await em.insert(SecondFactor, { userId: id, secret: encryptSecret(deps, id, secret), createdAt })
+      return username
+    },
+  )
   const { domain: issuer } = deps.config.publicAddress
   return { secret: toBase32(secret), otpauthUri: otpauthUri(secret, { issuer, username }) }
 }
