@@ -105,8 +105,9 @@ async function admit(deps: HandshakeDeps, socket: AuthenticatedSocket): Promise<
     withReadyParts.length > 0 ? deps.readyParts.collect(socket) : undefined,
     withAudience.length > 0 && !socket.watched ? deps.upstreamPresences.visibleTo(user.id) : undefined,
   ])
+  // Also where nothing was asked: an ending that came in the same turn closed the socket.
+  if (!isAuthenticating(socket)) return
   if (parts || seenThroughUpstreams) {
-    if (!isAuthenticating(socket)) return
     const caller = await findCurrentCaller(deps, socket)
     if (!isAuthenticating(socket)) return
     if (!caller) return refuseHandshake(deps, socket, 'tokenRevoked')
