@@ -55,7 +55,7 @@ const UserSchema = defineTable('User', 'users', {
   isAdmin: p.boolean().default(false),
   isDeleted: p.boolean().default(false),
   passwordChangedAt: p.bigint('number').$type<RevocationTime>().nullable(),
-  /** The last reset or deletion that closed all sockets. */
+  /** The last change that closed all sockets: a reset, a recovery, the end of all sessions, a suspension or a deletion. */
   sessionsEndedAt: p.bigint('number').nullable(),
   /** Decides the close code of a missed event. Contract: 6, forced disconnect. */
   sessionsEndedByReset: p.boolean().default(false),

@@ -53,7 +53,7 @@ async function consumeEvents({ bus, orm }: Pick<Deps, 'bus' | 'orm'>, sender: Pe
       const { userId } = event.payload
       const written = await transaction(orm, async (em) => {
         const count = await tellAllowed(em, userId, { eventId: event.id, facts: factsOf(event) })
-        // The deletion leaves them for this.
+        // The deletion leaves the consents for this.
         if (event.name === 'UserDeleted') await endGrantsOfAccount(em, userId)
         return count
       })
