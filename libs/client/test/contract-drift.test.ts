@@ -60,7 +60,7 @@ describe('A change of the contract', function () {
     ])
 
     expect(lines).to.have.members([
-      "const found = await Promise.allSettled(ids.map((id) => client.call('getUser', { params: { id }, signal })))",
+      "const results = await Promise.allSettled(ids.map((id) => client.call('getUser', { params: { id }, signal })))",
       "act: (client, { id }) => client.call('deleteInvite', { params: { id } }),",
       "act={() => client.call('setRole', { params: { id: user.id }, body: { isAdmin: promote } })}",
       "verifyPassword: 'valid',",

@@ -68,7 +68,7 @@ function start(phase: SessionSocket['phase'] = 'ready') {
   const fake = {
     phase,
     frames: 0,
-    second: 0,
+    framesCountedAtSecond: 0,
     isPaused: false,
     pause: () => void (fake.isPaused = true),
     resume: () => void (fake.isPaused = false),

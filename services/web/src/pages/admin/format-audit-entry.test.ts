@@ -44,14 +44,14 @@ describe('formatAuditEntry', () => {
 
   it('has a text for every action that is written down', () => {
     const root = join(import.meta.dirname, '../../../../..')
-    const sources = ['services', 'deploy'].flatMap((folder) =>
+    const sources = ['services', 'deploy', 'libs'].flatMap((folder) =>
       readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
         .filter((file) => /^(?!web\/).*\.ts$/.test(file) && !/node_modules|\.test\.ts$|(^|\/)(dist|test)\//.test(file))
         .map((file) => readFileSync(join(root, folder, file), 'utf8')),
     )
     const action = /'((?:user|invite|peer|settings|instance|approval-request)\.[a-z]+(?:-[a-z]+)*)'/g
     const written = sources
-      .filter((text) => /recordAudit|enterAct|recordInviteChange|insert into audit_log/.test(text))
+      .filter((text) => /recordAudit|writeAuditEntry|recordInviteChange|insert into audit_log/.test(text))
       .flatMap((text) => [...text.matchAll(action)].map(([, name = '']) => name))
 
     expect(written).to.include.members(['user.sessions-ended', 'invite.created', 'peer.rechecked', 'instance.imported'])
