@@ -70,7 +70,7 @@ export function acceptSockets(deps: AcceptDeps, server: Server): AsyncDisposable
       socket.quotaKey = key
       socket.connection = connection
       // Before ws, which would end the connection without a close frame.
-      connection.prependOnceListener('end', () => closeRestarting(socket))
+      Object.assign(connection, { [socketOf]: socket }).prependListener('end', closeRestarting)
       socket.connectedAt = deps.clock.now()
       socket.client = describeClient(request, caller.address)
       socket.events = events
@@ -164,9 +164,12 @@ function answerRequestId(headers: string[], request: IncomingMessage): void {
   if (typeof id === 'string') headers.push(`X-Request-Id: ${id}`)
 }
 
+/** Of a connection. A closure in its place would keep the request of the upgrade for as long as the socket is open. */
+const socketOf = Symbol('socketOf')
+
 /** Only a gateway that stops ends its side without a close frame and reads on. A frame that it has cut is not read. Contract: 6, server going away. */
-function closeRestarting(socket: SessionSocket): void {
-  socket.close(closures.goingAway.code, closures.goingAway.message)
+function closeRestarting(this: Duplex & { [socketOf]?: SessionSocket }): void {
+  this[socketOf]?.close(closures.goingAway.code, closures.goingAway.message)
 }
 
 function destroyBroken(this: Duplex): void {
