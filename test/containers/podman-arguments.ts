@@ -45,7 +45,7 @@ export function createArguments(placement: Placement, definition: ComposeService
 }
 
 /** Not above the hard limits of this process, as podman's defaults may be: then a container does not start. */
-export function ownLimits(): string[] {
+function ownLimits(): string[] {
   const limits = readFileSync('/proc/self/limits', 'utf8')
   const [, hard] = /^Max open files +\S+ +(\d+)/m.exec(limits) ?? []
   const files = Math.min(Number(hard ?? maxFiles), maxFiles)

@@ -2,7 +2,6 @@ import { createOutbound, parseCidrs, type Outbound } from '@gatehouse/outbound'
 import { movableClock } from '@gatehouse/test-kit/time'
 import { startTestInstance, type TestInstance } from '../../services/federation-fanout/test/harness.ts'
 import { startReferencePeer, type ReferencePeerOptions } from '../reference-peer/reference-peer.ts'
-import { startOfTime } from '../reference-peer/network.ts'
 
 export const ours = 'https://gate.example'
 export const theirs = 'https://nova.example'
@@ -30,6 +29,8 @@ export function openReferencePairs(): (options?: Options) => Promise<ReferencePa
     return await startReferencePair(gate, { publicOrigin, ...options })
   }
 }
+
+const startOfTime = 1784000000000
 
 async function startGate(publicOrigin: string): Promise<Gate> {
   await using opening = new AsyncDisposableStack()

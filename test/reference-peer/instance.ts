@@ -90,11 +90,6 @@ export type User = {
   registryUpdatedAt: number
 }
 
-export type AttachProof = { userId: string; targetHost: string; expiresAt: number }
-
-/** What relay answers for one type of event, where a test wants something else than acceptance. */
-export type RelayVerdict = 'accepted' | { rejected: string } | { undeliverable: string } | 'unmentioned'
-
 export type LogEntry = {
   direction: 'received' | 'sent'
   at: number
@@ -130,13 +125,10 @@ export type Instance = {
   requests: Map<string, ApprovalRequest>
   outbox: QueuedEvent[]
   users: Map<string, User>
-  attachProofs: Map<string, AttachProof>
   nonces: Map<string, number>
   countedRequests: Map<string, { startedAt: number; count: number }>
   /** Origin of a remote → the address where a test has it. */
   addresses: Map<string, string>
-  relayVerdicts: Map<string, RelayVerdict>
-  syncEvents: { contextType: string; event: RelayEvent }[]
   timeoutsMs: Timeouts
   probeDelaysMs: number[]
   log: LogEntry[]

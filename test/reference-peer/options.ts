@@ -44,8 +44,6 @@ export function newInstance(options: ReferencePeerOptions, port: number, skew: {
     now,
     addresses: options.resolve ?? new Map(),
     ...emptyState(),
-    relayVerdicts: new Map(),
-    syncEvents: [],
     timeoutsMs: { message: 10_000, deletion: 15_000, relay: 30_000, ...options.timeoutsMs },
     probeDelaysMs: options.probeDelaysMs ?? [minuteMs / 2, minuteMs, 5 * minuteMs, 15 * minuteMs],
     log: [],
@@ -66,7 +64,6 @@ export function emptyState() {
     requests: new Map(),
     outbox: [],
     users: new Map(),
-    attachProofs: new Map(),
     nonces: new Map(),
     countedRequests: new Map(),
   } satisfies Partial<Instance>

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { issueAttachProof, reattach } from './attach.ts'
 import { denyRequest, expireRequests } from './denials.ts'
 import { askUnknownEpochs } from './epoch.ts'
 import type { Fault } from './faults.ts'
@@ -10,7 +9,7 @@ import { createRoutedServer } from './http.ts'
 import { deleteRemoteIdentities } from './identities.ts'
 import type { DeletionMode } from './identities.ts'
 import { runInBackground } from './instance.ts'
-import type { ApprovalRequest, Instance, Peer, QueuedEvent, RelayEvent, RelayVerdict, User } from './instance.ts'
+import type { ApprovalRequest, Instance, Peer, QueuedEvent, User } from './instance.ts'
 import { lookUpByHomeId, lookUpByName } from './lookups.ts'
 import { approveRequest, ensurePeering, initiatePeering } from './offers.ts'
 import { emptyState, newInstance, usualTimers } from './options.ts'
@@ -21,12 +20,10 @@ import type { NewPeer } from './peering.ts'
 import { probeAllParked, recheckPeer } from './probes.ts'
 import { editProfile, nameInstance, setStatus } from './profiles.ts'
 import type { ProfileFields } from './profiles.ts'
-import { enqueueFor } from './queue.ts'
-import { rotatePeer, rotationTick, setAutoRotate } from './rotation.ts'
+import { rotatePeer, rotationTick } from './rotation.ts'
 import { routes } from './routes.ts'
 import { syncWith } from './sync.ts'
-import { addUser, findOrMakeStub } from './users.ts'
-import type { RemoteUser } from './users.ts'
+import { addUser } from './users.ts'
 
 export type { Fault } from './faults.ts'
 export type { LogEntry, Peer, PeerStatus, User } from './instance.ts'
@@ -91,7 +88,6 @@ function adminActions(instance: Instance) {
     reset: (origin: string) => resetPeer(instance, origin),
     recheck: (origin: string) => recheckPeer(instance, origin),
     rotate: (origin: string) => rotatePeer(instance, origin),
-    setAutoRotate: (origin: string, days: number) => setAutoRotate(instance, origin, days),
   }
 }
 
@@ -100,8 +96,6 @@ function ticks(instance: Instance) {
     /** What happens every second. */
     tick: () => outboxTick(instance),
     rotationTick: () => rotationTick(instance),
-    quarterHourTick: () => quarterHourTick(instance),
-    hourTick: () => expireRequests(instance),
     /** Resolves when nothing runs in the background any more. */
     idle: () => idle(instance),
   }
@@ -110,26 +104,21 @@ function ticks(instance: Instance) {
 function userActions(instance: Instance) {
   return {
     addUser: (user: Partial<User> & { username: string }) => addUser(instance, user),
-    findOrMakeStub: (remote: RemoteUser) => findOrMakeStub(instance, remote),
     setStatus: (user: User, status: string) => setStatus(instance, user, status),
     editProfile: (user: User, fields: ProfileFields) => editProfile(instance, user, fields),
     nameInstance: (user: User, named: { origin: string; username: string }) => nameInstance(instance, user, named),
-    queueEvent: (origin: string, event: RelayEvent) => enqueueFor(instance, origin, event),
     lookUpByName: (origin: string, username: string) => lookUpByName(instance, known(instance, origin), username),
     lookUpByHomeId: (origin: string, id: string) => lookUpByHomeId(instance, known(instance, origin), id),
     deleteIdentities: (user: User, origins: string[], mode: DeletionMode) =>
       deleteRemoteIdentities(instance, user, { origins, mode }),
-    attachProof: (user: User, targetDomain: string) => issueAttachProof(instance, user, targetDomain),
-    reattach: (user: User, token: unknown) => reattach(instance, user.id, token),
   }
 }
 
 function testControls(instance: Instance, skew: { ms: number }) {
   return {
-    /** Open to the test: settings, addresses of remotes, what sync holds, the log of both directions. */
+    /** Open to the test: settings, addresses of remotes, the log of both directions. */
     settings: instance.settings,
     resolve: instance.addresses,
-    syncEvents: instance.syncEvents,
     log: instance.log,
     instanceId: () => instance.instanceId,
     peers: (): Peer[] => structuredClone([...instance.peers.values()]),
@@ -139,7 +128,6 @@ function testControls(instance: Instance, skew: { ms: number }) {
     users: (): User[] => structuredClone([...instance.users.values()]),
     addPeer: (origin: string, peer: NewPeer) => void putPeer(instance, origin, peer),
     addFault: (fault: Fault) => void instance.faults.push(fault),
-    relayVerdict: (eventType: string, verdict: RelayVerdict) => void instance.relayVerdicts.set(eventType, verdict),
     skewClock: (ms: number) => void (skew.ms = ms),
     /** The database is lost: everything is gone and the instanceId is another one. wire: 2.6 */
     loseData: () => void Object.assign(instance, emptyState(), { instanceId: randomUUID() }),

@@ -1,6 +1,6 @@
 import { requireSigned } from './checks.ts'
 import { field, textField } from './fields.ts'
-import type { Instance, RelayEvent, RelayVerdict } from './instance.ts'
+import type { Instance, RelayEvent } from './instance.ts'
 import { parsePeerOrigin } from './origins.ts'
 import { learnInstanceId } from './peering.ts'
 import { applyProfileOrPresence } from './profiles.ts'
@@ -37,7 +37,7 @@ const knownTypes = [
   'member_',
 ]
 
-/** Every event is answered by its messageId, in one of three lists. wire: 3, relay */
+/** Every event is answered by its messageId, in one of two lists: nothing is undeliverable here. wire: 3, relay */
 export function answerRelay(instance: Instance, request: ReceivedRequest): Reply {
   const peer = requireSigned(instance, request, { limit: 'relay', obligesToNonce: true })
   const { source, events } = parseRelay(request.body)
@@ -48,26 +48,23 @@ export function answerRelay(instance: Instance, request: ReceivedRequest): Reply
   learnInstanceId(peer, textField(request.body, 'sourceInstanceId'))
   const accepted: string[] = []
   const rejected: { messageId: string; reason: string }[] = []
-  const undeliverable: { messageId: string; reason: string }[] = []
   for (const event of events) {
-    const verdict = instance.relayVerdicts.get(event.eventType) ?? receive(instance, event, source)
     const { messageId } = event
-    if (verdict === 'accepted') accepted.push(messageId)
-    else if (verdict === 'unmentioned') continue
-    else if ('rejected' in verdict) rejected.push({ messageId, reason: verdict.rejected })
-    else undeliverable.push({ messageId, reason: verdict.undeliverable })
+    const reason = receive(instance, event, source)
+    if (reason === null) accepted.push(messageId)
+    else rejected.push({ messageId, reason })
   }
-  const body = { accepted, rejected, ...(undeliverable.length > 0 ? { undeliverable } : {}), maxUploadSize }
-  return reply(200, body)
+  return reply(200, { accepted, rejected, maxUploadSize })
 }
 
-function receive(instance: Instance, event: RelayEvent, source: string): RelayVerdict {
+/** Gives why the event is rejected, else null. */
+function receive(instance: Instance, event: RelayEvent, source: string): string | null {
   if (event.eventType === 'profile_update' || event.eventType === 'presence_update') {
     const applied = applyProfileOrPresence(instance, event, source)
-    return applied === 'done' ? 'accepted' : { rejected: applied }
+    return applied === 'done' ? null : applied
   }
   const isKnown = knownTypes.some((type) => isTypeOrBeginning(type, event.eventType))
-  return isKnown ? 'accepted' : { rejected: 'unknown_event_type' }
+  return isKnown ? null : 'unknown_event_type'
 }
 
 function isTypeOrBeginning(known: string, eventType: string): boolean {

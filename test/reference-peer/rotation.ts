@@ -40,15 +40,6 @@ function keepBoth(instance: Instance, peer: Peer, newSecret: string): void {
   Object.assign(peer, { newSecret, newSecretTakenUntil: now + gracePeriodMs, rotatedAt: now })
 }
 
-/** An admin may wait between 1 and 365 days. wire: 2.8 */
-export function setAutoRotate(instance: Instance, origin: string, days: number): Outcome {
-  const peer = instance.peers.get(origin)
-  if (!peer) return outcome(404, { error: 'No such peer' })
-  if (!Number.isInteger(days) || days < 1 || days > 365) return outcome(400, { error: '1 to 365 days are taken' })
-  peer.autoRotateIntervalDays = days
-  return outcome(200, { success: true })
-}
-
 /** Every 15 minutes: a rotation whose grace is over ends, and due ones begin. wire: 2.8 */
 export async function rotationTick(instance: Instance): Promise<void> {
   const now = instance.now()

@@ -78,12 +78,10 @@ export function answerSync(instance: Instance, request: ReceivedRequest): Reply 
 }
 
 function eventsFor(instance: Instance, peer: Peer, contextType: string): RelayEvent[] {
-  const added = instance.syncEvents.filter((entry) => entry.contextType === contextType).map(({ event }) => event)
-  if (contextType !== 'profile') return added
-  const profiles = nativeUsers(instance)
+  if (contextType !== 'profile') return []
+  return nativeUsers(instance)
     .filter((user) => user.replicatedInstances.some(({ origin }) => origin === peer.origin))
     .map((user) => ({ ...profileUpdateEvent(instance, user), timestamp: user.profileUpdatedAt }))
-  return [...added, ...profiles]
 }
 
 function parseSync(body: unknown): { sinceTimestamp: number; limit: number; contextType: string } {

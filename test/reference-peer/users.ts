@@ -1,6 +1,5 @@
-import { randomBytes } from 'node:crypto'
 import type { Instance, User } from './instance.ts'
-import { hostOf, isSameHost } from './origins.ts'
+import { isSameHost } from './origins.ts'
 
 export function addUser(instance: Instance, given: Partial<User> & { username: string }): User {
   const user: User = {
@@ -72,50 +71,6 @@ export function tombstone(user: User): void {
     status: 'offline',
     replicatedInstances: [],
   })
-}
-
-export type RemoteUser = {
-  homeUserId: string
-  homeInstance: string
-  usernameHint?: string
-  status?: string
-  displayName?: string | null
-  deleted?: boolean
-}
-
-/** Never for the own host, a deleted identity, or a snapshot that says deleted. wire: 4, stubs */
-export function findOrMakeStub(instance: Instance, remote: RemoteUser): User | null {
-  const host = hostOf(remote.homeInstance)
-  if (host === null || isSameHost(instance.origin, host)) return null
-  const known = findUserOfHost(instance, host, remote.homeUserId)
-  if (known) return known
-  if (remote.deleted || isDeletedIdentity(instance, host, remote.homeUserId)) return null
-  return addUser(instance, {
-    username: freeStubName(instance, `${remote.usernameHint ?? remote.homeUserId}@${host}`.toLowerCase()),
-    homeInstance: host,
-    homeUserId: remote.homeUserId,
-    status: remote.status ?? 'offline',
-    displayName: remote.displayName ?? null,
-  })
-}
-
-function isDeletedIdentity(instance: Instance, host: string, homeUserId: string): boolean {
-  return [...instance.users.values()].some(
-    (user) =>
-      user.deleted &&
-      user.homeUserId === homeUserId &&
-      user.homeInstance !== null &&
-      isSameHost(user.homeInstance, host),
-  )
-}
-
-/** The page does not say where the suffix goes; here it follows the base name. wire: 4, stubs */
-function freeStubName(instance: Instance, name: string): string {
-  const [base, host] = [baseName(name), name.slice(name.indexOf('@'))]
-  const taken = new Set(liveUsers(instance).map((user) => user.username))
-  const suffixes = ['', ...Array.from({ length: 10 }, (_, index) => `_${index + 1}`)]
-  const free = suffixes.find((suffix) => !taken.has(base + suffix + host))
-  return `${base}${free ?? `_${randomBytes(4).toString('hex')}`}${host}`
 }
 
 /** The instance behind a host is another one than before; what that means is settled later. wire: 2.6 */

@@ -132,6 +132,6 @@ export const readTokenClaims = defineCall({
 export const accountStatesQuery = {
   path: '/internal/account-states',
   request: z.object({ userIds: z.array(snowflake).min(1).max(1_000) }),
-  /** `cacheId`: of the cache that identity writes. The release before does not name it. */
+  /** `cacheId`: of the cache that identity writes, while it knows which that is. */
   reply: z.object({ states: z.array(accountState), cacheId: z.string().optional() }),
 } as const

@@ -327,7 +327,7 @@ export const accountState = z.object({
   passwordChangedAt: timestampMs.nullable(),
   /** By a reset or a deletion. */
   sessionsEndedAt: timestampMs.nullable(),
-  /** An admin who must set up a second factor before acting as one. The release before does not name it. */
+  /** An admin who must set up a second factor before acting as one. */
   secondFactorDue: z.boolean().optional(),
 })
 export type AccountState = z.infer<typeof accountState>

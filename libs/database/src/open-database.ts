@@ -1,4 +1,5 @@
 import { entities } from '@gatehouse/domain'
+import { compareVersions, version } from '@gatehouse/runtime'
 import { Migration, Migrator } from '@mikro-orm/migrations'
 import { MikroORM, type EntityManager, type Options } from '@mikro-orm/postgresql'
 import { DatabaseUnavailable, GuardedDriver, poolOptions } from './driver.ts'
@@ -8,7 +9,7 @@ import { release030 } from './migrations/release-0.3.0.ts'
 import { release040 } from './migrations/release-0.4.0.ts'
 import { defaultConnections } from './policy.ts'
 import { createRoles } from './roles.ts'
-import { findReleaseFault, markSchema, readSchema } from './schema-release.ts'
+import { findReleaseFault, markSchema, readSchema, type Schema } from './schema-release.ts'
 import { explainServerFault } from './server-faults.ts'
 import { explainConnectFault, findServer, followServers, type Server } from './servers.ts'
 import { allowLongWork, takesWrites } from './transaction.ts'
@@ -100,9 +101,11 @@ export async function requireKnownSchema({ em }: Pick<MikroORM, 'em'>): Promise<
 export const pendingMigrations = (applied: readonly string[]): string[] =>
   names.filter((name) => !applied.includes(name))
 
-async function refuseOtherRelease(em: EntityManager): Promise<void> {
-  const fault = findReleaseFault(await readSchema(em), names)
+async function refuseOtherRelease(em: EntityManager): Promise<Schema> {
+  const schema = await readSchema(em)
+  const fault = findReleaseFault(schema, names)
   if (fault !== null) throw new DatabaseUnavailable(`DATABASE_URL: ${fault}`)
+  return schema
 }
 
 const migrationLock = 0x6761_7465
@@ -112,9 +115,11 @@ export async function migrateDatabase(orm: MikroORM): Promise<string[]> {
   return await orm.em.fork().transactional(async (em) => {
     await allowLongWork(em, { lockMs: 0, statementMs: 0 })
     await em.execute('select pg_advisory_xact_lock(?)', [migrationLock])
-    await refuseOtherRelease(em)
+    const { mark } = await refuseOtherRelease(em)
     const applied = await applyPending(orm, em)
-    if (applied.length > 0) await markSchema(em)
+    // An earlier release may have applied the same migrations, for programs that this one does not let run.
+    const isMarkOlder = mark !== null && compareVersions(mark.release, version) < 0
+    if (applied.length > 0 || isMarkOlder) await markSchema(em)
     await applyGrants(em)
     return applied
   })

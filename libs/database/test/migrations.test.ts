@@ -5,7 +5,7 @@ import { DatabaseUnavailable } from '../src/driver.ts'
 import { loadInstanceSettings } from '../src/instance.ts'
 import { connectDatabase, migrateDatabase, openDatabase, requireKnownSchema } from '../src/open-database.ts'
 import { read } from '../src/rows.ts'
-import { previousRelease } from '../src/schema-release.ts'
+import { previousRelease, readSchema } from '../src/schema-release.ts'
 
 describe('migrations', () => {
   it('are applied once by any number of concurrent callers, and keep the worker id', async () => {
@@ -59,6 +59,21 @@ describe('migrations', () => {
         expect(String((attempt as PromiseRejectedResult).reason)).to.match(/newer than this program .*knows: run that/)
       }
     }
+  })
+
+  /** Contract: 8, Schema. */
+  it('that an earlier release has all applied get the mark of this one, and keep that of a later one', async () => {
+    await using database = await openMigratedDatabase()
+    const { em } = database.orm
+    const own = (await readSchema(em.fork())).mark
+    const markAfter = async (text: string) => {
+      await em.fork().execute(`comment on table mikro_orm_migrations is '${text}'`)
+      expect(await migrateDatabase(database.orm)).to.deep.equal([])
+      return (await readSchema(em.fork())).mark
+    }
+
+    expect(await markAfter('gatehouse 0.3.0, for 0.2.0 and later')).to.deep.equal(own)
+    expect(await markAfter('gatehouse 9.1.0, for 0.4.0 and later')).to.include({ release: '9.1.0' })
   })
 
   it('are refused on a schema that is more than one release older', async () => {

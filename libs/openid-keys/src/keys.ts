@@ -6,8 +6,8 @@ import type { EntityManager, MikroORM } from '@mikro-orm/postgresql'
 import type { JWK, JWTPayload } from 'jose'
 import { keyCacheMs, keyRetirementMs } from './policy.ts'
 
-export const keyAlgorithms = ['RS256', 'EdDSA'] as const
-export type KeyAlgorithm = (typeof keyAlgorithms)[number]
+const keyAlgorithms = ['RS256', 'EdDSA'] as const
+type KeyAlgorithm = (typeof keyAlgorithms)[number]
 
 /** Those in force first, in the order in which the library and applications choose. Private. */
 export type KeySet = { keys: (JWK & { kid: string; alg: KeyAlgorithm })[] }

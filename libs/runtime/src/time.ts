@@ -73,7 +73,7 @@ export async function runSpread<Item>(
 }
 
 /** In milliseconds: doubled from `firstMs` up to `mostMs`, or a table whose last delay repeats. */
-export type Backoff = { firstMs: number; mostMs: number } | readonly number[]
+type Backoff = { firstMs: number; mostMs: number } | readonly number[]
 
 /** In milliseconds. `attempt` counts from 0. */
 export function backoffMs(attempt: number, backoff: Backoff): number {

@@ -7,7 +7,6 @@ export const policy = {
   refreshMs: second,
   /** Contract: 3, Applications: the secret before the current one. */
   previousSecretMs: day,
-  noticeMs: 3 * day,
   /** Of one account, as log-ins of one network. */
   deviceCodeAttempts: { name: 'openid-device-code', requests: 15, windowMs: 2 * minute },
   /** What anybody may have stored in the name of a public application: devices that wait, and pushed requests. */

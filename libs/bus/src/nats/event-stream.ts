@@ -15,7 +15,7 @@ import { keepCreated } from './keep-created.ts'
  * One service creates the streams (`openStream`), the others wait until they exist (`awaitStream`). `ensure` runs after each
  * connection, and before each consumer: a server may have lost its store. It has no state but the server's.
  *
- * Callers. connect-nats.ts opens the streams, publishes under `subjectOf` and subscribes at `placesOf`. consumers.ts and
+ * Callers. connect-nats.ts opens the streams, publishes under `subjectOf` and subscribes at `placeOf`. consumers.ts and
  * pulled-consumers.ts call `ensure`. The readiness check calls `listFaultsOf`.
  *
  * What must never happen:
