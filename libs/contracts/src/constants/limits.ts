@@ -45,10 +45,13 @@ export const applicationsMax = 200
 export const applicationNameMax = 64
 export const applicationUriMax = 2_000
 export const applicationUrisMax = 20
-/** The highest number that an admin may set, for 30 days. Contract: 4, Invites of members. */
+/** The highest number that an admin may set. Contract: 4, Invites of members. */
 export const memberInvitesMax = 1_000
+/** The window in which that number counts: it bounds whom one account can bring in. Contract: 4, Invites of members. */
+export const memberInvitesWindowMs = 30 * 24 * 60 * 60 * 1000
 export const memberInviteUsesMax = 10
-export const memberInviteMs = 30 * 24 * 60 * 60 * 1000
+/** How long a member's invite may live. Contract: 4, Invites of members. */
+export const memberInviteLifeMs = 30 * 24 * 60 * 60 * 1000
 /** The end of the year 9999: PostgreSQL reads no year of five digits. */
 export const inviteExpiresAtMaxMs = 253_402_300_799_999
 export const fanoutOriginsMax = 100

@@ -29,7 +29,7 @@ type OwnInput = z.infer<typeof createOwnInviteBody> & Requested & { caller: Acti
  */
 export async function createOwnInvite(deps: ChangeDeps, { caller, ...input }: OwnInput): Promise<Invite> {
   requireFuture(deps, input)
-  const latest = deps.clock.now() + limits.memberInviteMs
+  const latest = deps.clock.now() + limits.memberInviteLifeMs
   const expiresAt = input.expiresAt ?? latest
   if (expiresAt > latest) throw refuse.expiry_too_late()
   const create = (token: string) => async (em: EntityManager) => {
@@ -62,7 +62,7 @@ async function lockMember(em: EntityManager, caller: ActingMember): Promise<void
 export async function readQuota({ clock }: Pick<ChangeDeps, 'clock'>, em: EntityManager, userId: string) {
   const sql = `select (select member_invites from instance_settings where id = 1) as allowed,
     (select count(*)::int from invites where created_by = ? and by_member and created_at > ?) as made`
-  const since = new Date(clock.now() - limits.memberInviteMs)
+  const since = new Date(clock.now() - limits.memberInvitesWindowMs)
   const [quota = { allowed: 0, made: 0 }] = await read<{ allowed: number; made: number }>(em, sql, [userId, since])
   return quota
 }

@@ -62,7 +62,7 @@ const findProblem = (typed: string) => (typed === '' || isCount(typed) ? null : 
 
 // Taken apart, all of the limits would be in the first load.
 const usesMax = limits.memberInviteUsesMax
-const lifetimeMax = limits.memberInviteMs
+const lifetimeMax = limits.memberInviteLifeMs
 
 const describeBounds = () => ({
   uses: t('Between 1 and {max}.', { max: usesMax }),
