@@ -4,6 +4,7 @@ import { nextId, read } from '@gatehouse/database'
 import { expect } from 'chai'
 import { deleteLockedAccount } from '../src/operations/deletion/delete-account.ts'
 import { ownFiles, ownRows } from '../src/operations/export/own-rows.ts'
+import { mergedReferences } from '../src/operations/federation/reattach.ts'
 import { lockUser } from '../src/queries/load-user.ts'
 import { buildUser } from './builders.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
@@ -70,6 +71,52 @@ const untoldByExport: Excepted = {
   'upstream_deletions.user_id': 'it begins with the deletion of the account',
   'voice_restrictions.moderator_id': 'an act of a moderator',
   'voice_restrictions.user_id': 'a record of the space',
+}
+const forReason = (reason: string, names: readonly string[]): Excepted =>
+  Object.fromEntries(names.map((name) => [name, reason]))
+/** Of a stub, which becomes a tombstone. */
+const leftByMerge: Excepted = {
+  ...forReason('a stub has never logged in here', [
+    'application_consents.account_id',
+    'attach_proofs.user_id',
+    'emails.user_id',
+    'federation_credentials.user_id',
+    'federation_registries.user_id',
+    'invite_redemptions.user_id',
+    'invites.created_by',
+    'linked_identities.user_id',
+    'mails.user_id',
+    'openid_rows.account_id',
+    'passkeys.user_id',
+    'presence_changes.user_id',
+    'presences.user_id',
+    'provider_flows.user_id',
+    'provider_tickets.user_id',
+    'registrations.user_id',
+    'second_factors.user_id',
+    'sign_ins.user_id',
+    'spaces.owner_id',
+    'upstream_deletions.user_id',
+  ]),
+  ...forReason('a stub moderates nothing; protocol.md 4.6, step 4', [
+    'applications.created_by',
+    'approval_requests.decided_by',
+    'approval_requests.requested_by',
+    'audit_log.actor_id',
+    'bans.banned_by',
+    'instance_settings.first_admin_id',
+    'join_requests.decided_by',
+    'users.recovery_admin_id',
+    'voice_restrictions.moderator_id',
+  ]),
+  ...forReason('it is about the stub as such, and ends with it', [
+    'account_versions.user_id',
+    'deletion_orders.user_id',
+    'federation_deliveries.user_id',
+    'profile_askers.user_id',
+    'replica_hosts.user_id',
+    'uploads.user_id',
+  ]),
 }
 const keptByTombstone: Excepted = {
   home_instance: 'a deletion that is repeated finds the tombstone; Spec: Tombstone, resolver',
@@ -165,6 +212,13 @@ describe('Completeness', () => {
     expect(left).to.deep.equal([])
     const names = references.map(({ name }) => name)
     expect(Object.keys(keptByDeletion).filter((name) => !names.includes(name))).to.deep.equal([])
+  })
+
+  it('of the merge of a stub: every reference moves to the account, or is left for a reason', async () => {
+    const moved = [...mergedReferences.map(({ table, column }) => `${table}.${column}`), 'channel_overrides.target_id']
+    const left = (await listReferences()).map(({ name }) => name).filter((name) => !moved.includes(name))
+
+    expect(left.toSorted()).to.deep.equal(Object.keys(leftByMerge).toSorted())
   })
 
   it('of the export: every reference to a user is read', async () => {

@@ -113,7 +113,8 @@ async function endStub(deps: ReattachDeps, em: EntityManager, { user: account, i
 /** `key`: what the table allows once for each user. */
 type Reference = { table: string; column: string; key?: readonly string[] }
 
-const references: readonly Reference[] = [
+/** Those that move to the account. completeness.test.ts has what stays, and why. */
+export const mergedReferences: readonly Reference[] = [
   { table: 'space_members', column: 'user_id', key: ['space_id'] },
   { table: 'role_assignments', column: 'user_id', key: ['role_id'] },
   { table: 'bans', column: 'user_id', key: ['space_id'] },
@@ -141,7 +142,7 @@ async function mergeStub(em: EntityManager, { stubId, accountId }: { stubId: str
     const sql = `delete from ${table} where (${one} = ? and ${other} = ?) or (${one} = ? and ${other} = ?)`
     await changeRows(em, sql, [stubId, accountId, accountId, stubId])
   }
-  for (const reference of await findExisting(em, references)) {
+  for (const reference of await findExisting(em, mergedReferences)) {
     await changeRows(em, moveOf(reference), [accountId, stubId, ...(reference.key ? [accountId] : [])])
   }
   const overrides = `update channel_overrides moved set target_id = ?
