@@ -149,6 +149,8 @@ describe('What ends a session ends what it allowed applications, at once and on 
     for (const one of [second.access_token, second.refresh_token!]) {
       expect(await oidc.tokenIntrospection(config, one)).to.deep.equal({ active: false })
     }
+    const { text } = await harness.resources.metrics.render()
+    expect(text).to.match(/^gatehouse_openid_reuses_total\{[^}]*kind="RefreshToken"[^}]*\} [1-9]/m)
   })
 
   it('a grant lasts while its refresh tokens are used', async () => {

@@ -83,6 +83,20 @@ describe('A log-in at an application', function () {
     expect(config.serverMetadata().jwks_uri).to.equal(`${origin}/oauth2/jwks`)
   })
 
+  it('refreshes with opaque tokens once the application no longer verifies them itself', async () => {
+    const application = await harness.insertApplication({ accessTokens: 'jwt' })
+    const person = await harness.insertPerson()
+    const { config, tokens } = await logIn(harness, application, person, offline)
+    expect(tokens.access_token.split('.')).to.have.length(3)
+
+    await harness.orm.em.fork().nativeUpdate(Application, { id: application.id }, { accessTokens: 'opaque' })
+
+    const refreshed = await oidc.refreshTokenGrant(config, tokens.refresh_token!)
+    expect(await oidc.tokenIntrospection(config, refreshed.access_token)).to.include({ active: true, sub: person.id })
+    const again = await oidc.refreshTokenGrant(config, refreshed.refresh_token!)
+    expect(again.access_token.split('.')).to.have.length(1)
+  })
+
   it('keys: those of a rotation are published at once, sign after ten minutes, and nobody notices', async () => {
     const application = await harness.insertApplication()
     const person = await harness.insertPerson()

@@ -154,7 +154,8 @@ function createFeatures({ errors }: Library, origin: string) {
       enabled: true,
       defaultResource: (_ctx: unknown, client: ProviderClient) =>
         client['access_tokens'] === 'jwt' ? origin : undefined,
-      useGrantedResource: () => true,
+      // What was granted as JWTs is refreshed as opaque tokens once the application no longer verifies them itself.
+      useGrantedResource: (ctx: ProviderContext) => ctx.oidc.client?.['access_tokens'] === 'jwt',
       getResourceServerInfo: (_ctx: unknown, resource: string, client: ProviderClient) => {
         if (resource !== origin || client['access_tokens'] !== 'jwt') throw new errors.InvalidTarget()
         const format = { accessTokenFormat: 'jwt', jwt: { sign: { alg: 'EdDSA' } } }

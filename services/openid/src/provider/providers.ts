@@ -25,7 +25,7 @@ export function createProviders(deps: ProvidersDeps): Deps['providers'] {
       if (!latest || kidsOf(latest.keys) !== kidsOf(keys)) {
         const loaded = await library
         const configuration = createConfiguration({ ...deps, onReuse }, loaded, keys)
-        latest = { keys, provider: createProvider(deps, loaded, configuration) }
+        latest = { keys, provider: createProvider({ ...deps, onReuse }, loaded, configuration) }
       }
       latest.keys = keys
       return latest.provider
@@ -35,7 +35,15 @@ export function createProviders(deps: ProvidersDeps): Deps['providers'] {
 
 const kidsOf = ({ keys }: KeySet): string => keys.map(({ kid }) => kid).join(' ')
 
-function createProvider(deps: ProvidersDeps, { default: Provider }: Library, configuration: object): Provider {
+type ProviderDeps = ProvidersDeps & { onReuse(kind: string): void }
+
+/** What the library has read a second time when it revokes a grant at the token endpoint. */
+const reusedKinds: Readonly<Record<string, string>> = {
+  authorization_code: 'AuthorizationCode',
+  refresh_token: 'RefreshToken',
+}
+
+function createProvider(deps: ProviderDeps, { default: Provider }: Library, configuration: object): Provider {
   const provider = new Provider(deps.config.publicAddress.origin, configuration)
   // The mount says under which address it was called.
   provider.proxy = true
@@ -54,6 +62,10 @@ function createProvider(deps: ProvidersDeps, { default: Provider }: Library, con
   // No cookie says who is there: what the library would remember of the person ends with the answer.
   provider.on('authorization.success', ({ oidc }) => {
     if (oidc.session) oidc.session.destroyed = true
+  })
+  // Of uses at the same moment the adapter tells.
+  provider.on('grant.revoked', ({ oidc: { route, params } }) => {
+    if (route === 'token') deps.onReuse(reusedKinds[params?.['grant_type'] ?? ''] ?? 'DeviceCode')
   })
   return provider
 }
