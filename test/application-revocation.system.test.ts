@@ -3,7 +3,7 @@ import { formatApplicationRun, runApplicationRevocations } from './revocation/ap
 
 /** Design: invariant 1; Contract: 3, Applications. test/openid.test.ts has it without faults. */
 describe('Codes and tokens of applications are dead once the change was answered', function () {
-  this.timeout(280_000)
+  this.timeout(560_000)
 
   const seed = Number(process.env.REVOCATION_SEED ?? 20_261_129)
   it(`on every gateway and openid, while openid, identity, Redis and NATS are killed and frozen (seed ${seed})`, async () => {

@@ -6,13 +6,13 @@ import { formatRun } from './faults/report.ts'
 import { wholeSize } from './faults/run-faults.ts'
 
 describe('an instance under load, while its processes and servers are killed, frozen and partitioned', function () {
-  this.timeout(280_000)
+  this.timeout(560_000)
 
   testFaults(wholeSize)
 })
 
 describe('an instance with a standby of PostgreSQL, three nodes of NATS and a peer, under faults by a seed', function () {
-  this.timeout(400_000)
+  this.timeout(800_000)
 
   // NOTE: of nats-server 2.9, nodes that were cut off may hold other events afterwards.
   it('violates no invariant under the faults of PostgreSQL, and tells how long each fault kept writes, reads, sockets and events away', async () => {

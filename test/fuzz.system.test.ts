@@ -3,7 +3,7 @@ import { testFuzz } from './fuzz/fuzz-tests.ts'
 const seed = Number(process.env.FUZZ_SEED ?? 20_261_121)
 
 describe(`an instance under 5,000 mutated requests and 5,000 mutated frames (seed ${seed})`, function () {
-  this.timeout(240_000)
+  this.timeout(480_000)
 
   testFuzz({
     seed,

@@ -14,7 +14,7 @@ const ada = { username: 'ada', password: 'a password elsewhere' }
 
 /** Contract: 3, Identity providers. With another's provider, in C, as Debian has it. */
 describe('Glewlwyd as an identity provider', function () {
-  this.timeout(60_000)
+  this.timeout(120_000)
   const opened = new AsyncDisposableStack()
   let origin: string
   let provider: string

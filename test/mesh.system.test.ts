@@ -6,7 +6,7 @@ const acts = ['connect', 'profile', 'password', 'remove']
 
 /** Contract: 7, as a whole. */
 describe(`a mesh of instances of both kinds under faults (seed ${seed})`, function () {
-  this.timeout(280_000)
+  this.timeout(560_000)
 
   testMesh({
     seed,

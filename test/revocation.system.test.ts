@@ -1,7 +1,7 @@
 import { testTokens } from './revocation/token-tests.ts'
 
 describe('A revoked token is rejected once the revocation was answered', function () {
-  this.timeout(280_000)
+  this.timeout(560_000)
 
   testTokens({
     seed: Number(process.env.REVOCATION_SEED ?? 20_261_121),

@@ -5,7 +5,7 @@ import { runSoak, type SoakRun } from './soak/run-soak.ts'
 
 /** Design: invariants 1, 2, 13. What it judges is in soak/series.test.ts. */
 describe('a soak of half a minute, with a table that leaks and a token that is not revoked', function () {
-  this.timeout(280_000)
+  this.timeout(560_000)
   /** Steadily, ten rows a second. */
   const leaked = { since: 0, rows: 0 }
   async function leak(url: string): Promise<void> {

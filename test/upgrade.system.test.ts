@@ -1,7 +1,7 @@
 import { testUpgrade } from './upgrade/upgrade-tests.ts'
 
 describe('a rolling upgrade of an instance under load: one process of each kind is replaced', function () {
-  this.timeout(240_000)
+  this.timeout(480_000)
 
   testUpgrade({
     replicas: {},

@@ -20,7 +20,7 @@ const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout'
 
 /** Contract: 3, Identity providers. */
 describe('Logins with identity providers on two replicas, of which one is killed meanwhile', function () {
-  this.timeout(300_000)
+  this.timeout(600_000)
   const scope = new AsyncDisposableStack()
   const providers: Record<string, TestIdentityProvider> = {}
   let cluster: Cluster

@@ -1,7 +1,7 @@
 import { everyLogReader, testLogReaders } from './log-readers.ts'
 
 describe('a process whose log', function () {
-  this.timeout(200_000)
+  this.timeout(400_000)
 
   testLogReaders(everyLogReader)
 })

@@ -3,7 +3,7 @@ import pg from 'pg'
 import type { Cluster } from '../../deploy/cluster/cluster.ts'
 import type { History } from './history.ts'
 
-const recoveryTimeoutMs = 60_000
+const recoveryTimeoutMs = 120_000
 
 /** Every process is ready again without manual recovery. */
 export async function expectRecovery({ processes }: Cluster, history: History, log: (line: string) => void) {

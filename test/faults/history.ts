@@ -19,7 +19,7 @@ type Options = {
 /** How often something must have been counted. */
 export type Goals = Readonly<Record<string, number>>
 
-const goalsLimitMs = 60_000
+const goalsLimitMs = 120_000
 
 export function createHistory({ now, log }: Options = {}): History {
   const counts = new Map<string, number>()

@@ -19,7 +19,7 @@ export type Answer = Awaited<ReturnType<typeof callApi>>
 
 const repeatMs = 250
 /** Of one act, faults and their repair included. */
-export const actLimitMs = 60_000
+export const actLimitMs = 120_000
 /** A call that began in trouble may be answered after it. */
 const afterTroubleMs = 25_000
 const whereOthersAreDown = new Set([502, 503, 504])

@@ -12,7 +12,7 @@ import type { Journal } from './journal.ts'
 import { newSecret, type OurPlace, type Seen } from './places.ts'
 import type { Road } from './road.ts'
 
-const startLimitMs = 60_000
+const startLimitMs = 180_000
 
 export type OurProcess = {
   log(): string

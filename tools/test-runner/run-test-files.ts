@@ -39,7 +39,7 @@ export async function runTestFiles(queue: string[], options: Options): Promise<v
 
 /** Takes at least one file. */
 async function runInProcess(queue: string[], options: Options): Promise<void> {
-  const { env, reporter, words = [], signal, limitMs = 600_000 } = options
+  const { env, reporter, words = [], signal, limitMs = 1_200_000 } = options
   const child = fork(resolve(import.meta.dirname, 'mocha-process.ts'), [reporter, ...words], { env, silent: true })
   const record = recordFiles(options, collectOutput(child))
   const limit = limitTime(limitMs)

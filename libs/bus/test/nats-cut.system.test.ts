@@ -9,7 +9,7 @@ const limitMs = 120_000
 
 /** Contract: 8, NATS of three nodes. */
 describe('The bus while nodes of NATS are cut off from each other', function () {
-  this.timeout(500_000)
+  this.timeout(1_000_000)
 
   it('goes on without a leader that is cut off from the others, names it, and delivers to the group what either side published', async () => {
     await using nats = await startNatsCluster()

@@ -18,7 +18,7 @@ USER 10001:10001
 `
 
 describe('the image that buildah builds for a release', function () {
-  this.timeout(60_000)
+  this.timeout(120_000)
 
   it('has each platform, the labels and times of the commit, and the same bytes when it is built again', async () => {
     await using scope = new AsyncDisposableStack()

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { cloneFrom, commitAll, listReleased, makeClone, makeParent, names, release } from './release-clone.ts'
 
 describe('npm run release, twice', function () {
-  this.timeout(300_000)
+  this.timeout(600_000)
   const scope = new AsyncDisposableStack()
   after(() => scope.disposeAsync())
 
