@@ -14,7 +14,7 @@ type Claim = { now: number; leaseMs: number; most: number; returning: string }
 
 /**
  * At most `most` rows, those that are due for longest first. Any number of replicas may claim: one gets each row until its lease ends.
- * A crash changes nothing else, so the row is due again then. Whoever has done the work deletes the row or sets its next time.
+ * A crash changes nothing else, so the row is due again then. After its work the caller deletes the row, or sets its next time.
  */
 export async function claimDue<Row>(em: EntityManager, queue: DueQueue, claim: Claim): Promise<Row[]> {
   const { table, key, time = 'next_attempt_at', where = 'true', parameters = [] } = queue

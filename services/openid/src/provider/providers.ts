@@ -37,7 +37,7 @@ const kidsOf = ({ keys }: KeySet): string => keys.map(({ kid }) => kid).join(' '
 
 type ProviderDeps = ProvidersDeps & { onReuse(kind: string): void }
 
-/** What the library has read a second time when it revokes a grant at the token endpoint. */
+/** The model that was used a second time, by the grant type of the request. */
 const reusedKinds: Readonly<Record<string, string>> = {
   authorization_code: 'AuthorizationCode',
   refresh_token: 'RefreshToken',
@@ -63,7 +63,7 @@ function createProvider(deps: ProviderDeps, { default: Provider }: Library, conf
   provider.on('authorization.success', ({ oidc }) => {
     if (oidc.session) oidc.session.destroyed = true
   })
-  // Of uses at the same moment the adapter tells.
+  // The adapter counts uses at the same moment.
   provider.on('grant.revoked', ({ oidc: { route, params } }) => {
     if (route === 'token') deps.onReuse(reusedKinds[params?.['grant_type'] ?? ''] ?? 'DeviceCode')
   })

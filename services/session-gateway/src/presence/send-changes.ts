@@ -17,7 +17,7 @@ import type { Audience } from './audience.ts'
  * 4. `sendOrKeep` sends. A socket that is not `ready` yet keeps the frames until it is.
  *
  * What must never happen:
- * - Somebody outside of the audience hears of a change. Nothing here adds a recipient but the user themselves.
+ * - A user outside of the audience receives a change. Nothing here adds a recipient but the user themselves.
  * - The changes of one user arrive in another order than recorded. Each group sorts by index.
  * - A change is encoded for each socket. In a large space that would cost the members times the changes.
  * - A user hears that they are offline while a socket of theirs is open.

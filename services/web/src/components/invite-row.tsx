@@ -16,7 +16,7 @@ const statuses: Record<Invite['status'], { tone: BadgeTone; label: Text }> = {
 
 type Props = { invite: Invite; creator?: ReactNode; actions: ReactNode; children?: ReactNode }
 
-/** `creator`: who made it, where the reader could be somebody else. Contract: 4, invites. */
+/** `creator`: the account that created it, where the reader may be another account. Contract: 4, invites. */
 export function InviteRow({ invite, creator, actions, children }: Props) {
   const { name } = invite
   const { tone, label } = statuses[invite.status]
