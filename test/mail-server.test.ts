@@ -10,7 +10,7 @@ describe('The sender of mail connects', () => {
   const right = authority.sign({ names: ['localhost', '127.0.0.1'] })
   const ofOther = authority.sign({ names: ['mail.example'] })
   const from = { name: '', address: 'noreply@here.example' }
-  const base = { host: 'localhost', tls: 'none', hourlyLimit: 1, attemptMs: 8_000, from } as const
+  const base = { host: 'localhost', tls: 'none', hourlyLimit: 1, from } as const
   const login = { user: 'gate', pass: 'p@ss word' }
   async function outcome(options: Parameters<typeof startSmtpServer>[0], mail: Partial<MailConfig>) {
     await using own = await startSmtpServer(options)

@@ -523,7 +523,7 @@ describe('every dialog by keyboard alone', function () {
       },
       [token, JSON.stringify({ userId: user.id, remotes: [remote] })] as const,
     )
-    page.setDefaultTimeout(10_000)
+    page.setDefaultTimeout(30_000)
     // Nothing that a key could set off reaches the instance.
     await page.route('**/api/**', (route) => {
       const request = route.request()

@@ -42,7 +42,10 @@ async function buildWithBuildah(program: string, input: Build, env: NodeJS.Proce
   await run(env, program, 'manifest', 'rm', list).catch(() => undefined)
   const options = ['--manifest', list, '--timestamp', seconds, '--network', 'host']
   const ignored = ['--ignorefile', join(folder, 'deploy/Dockerfile.dockerignore')]
-  await run(env, program, 'build', ...commonOptions(input), ...options, ...ignored, folder)
+  // One after another: of several platforms in one build the order in the list differs from build to build.
+  for (const platform of platforms) {
+    await run(env, program, 'build', ...commonOptions(input, platform), ...options, ...ignored, folder)
+  }
   const layout = `${archive}.layout`
   try {
     await run(env, program, 'manifest', 'push', '--all', '--rm', list, `oci:${layout}:${version}`)
@@ -60,15 +63,24 @@ async function buildWithBuildx(input: Build, env: NodeJS.ProcessEnv): Promise<vo
   // Its provenance would have the time of the build: provenance.json of the release has none.
   const options = ['--provenance=false', '--tag', `gatehouse:${version}`]
   const output = ['--output', `type=oci,dest=${archive},rewrite-timestamp=true`]
-  await run(timed, 'docker', 'buildx', 'build', ...commonOptions(input), ...options, ...output, folder)
+  await run(
+    timed,
+    'docker',
+    'buildx',
+    'build',
+    ...commonOptions(input, platforms.join()),
+    ...options,
+    ...output,
+    folder,
+  )
 }
 
-function commonOptions({ version, commit, folder }: Build): string[] {
+function commonOptions({ version, commit, folder }: Build, platform: string): string[] {
   const labels = { title: 'gatehouse', version, revision: commit }
   return [
     '--no-cache',
     '--platform',
-    platforms.join(),
+    platform,
     ...Object.entries(labels).flatMap(([name, value]) => ['--label', `org.opencontainers.image.${name}=${value}`]),
     '--file',
     join(folder, 'deploy/Dockerfile'),

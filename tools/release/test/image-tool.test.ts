@@ -6,8 +6,8 @@ import { makeTools } from './stand-in-tools.ts'
 
 const createdAt = new Date('2026-01-02T03:04:05Z')
 const source = { version: '1.2.3', commit: 'c0ffee', createdAt, folder: '/project' }
-const common =
-  '--no-cache --platform linux/amd64,linux/arm64 --label org.opencontainers.image.title=gatehouse ' +
+const commonOf = (platforms: string) =>
+  `--no-cache --platform ${platforms} --label org.opencontainers.image.title=gatehouse ` +
   '--label org.opencontainers.image.version=1.2.3 --label org.opencontainers.image.revision=c0ffee ' +
   '--file /project/deploy/Dockerfile'
 
@@ -34,8 +34,11 @@ describe('the tool that builds the image of a release', () => {
     expect(await tools.readCalls()).to.deep.equal([
       'buildah --version',
       `buildah manifest rm ${list}`,
-      `buildah build ${common} --manifest ${list} --timestamp 1767323045 --network host ` +
-        '--ignorefile /project/deploy/Dockerfile.dockerignore /project',
+      ...['linux/amd64', 'linux/arm64'].map(
+        (platform) =>
+          `buildah build ${commonOf(platform)} --manifest ${list} --timestamp 1767323045 --network host ` +
+          '--ignorefile /project/deploy/Dockerfile.dockerignore /project',
+      ),
       `buildah manifest push --all --rm ${list} oci:${archive}.layout:1.2.3`,
     ])
     expect((await readFile(archive)).includes('./index.json')).to.equal(true)
@@ -50,7 +53,7 @@ describe('the tool that builds the image of a release', () => {
 
     expect(await tools.readCalls()).to.deep.equal([
       'docker buildx version',
-      `docker buildx build ${common} --provenance=false --tag gatehouse:1.2.3 ` +
+      `docker buildx build ${commonOf('linux/amd64,linux/arm64')} --provenance=false --tag gatehouse:1.2.3 ` +
         `--output type=oci,dest=${archive},rewrite-timestamp=true /project`,
     ])
   })
