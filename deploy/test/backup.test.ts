@@ -278,6 +278,7 @@ describe('backup and restore', function () {
     })
     await restoreArchive({ file: at('every'), databaseUrl: target.url, ...uploadsIn(uploadDir), progress })
 
+    expect(await readSchema(target.url)).to.deep.equal(await readSchema(source.url))
     const [before, after] = [await countRows(source.url), await countRows(target.url)]
     const differing = Object.keys(before).filter((table) => before[table] !== after[table])
     expect(new Set(Object.values(before))).to.include(20)
@@ -339,6 +340,16 @@ async function countRows(url: string): Promise<Record<string, number>> {
   })
   return Object.fromEntries(await Promise.all(counted))
 }
+
+/** Every index, key and reference. */
+const readSchema = (url: string) =>
+  query(
+    url,
+    `select indexdef as definition from pg_indexes where schemaname = 'public'
+     union all
+     select format('%s %s %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) from pg_constraint
+     where connamespace = 'public'::regnamespace order by 1`,
+  )
 
 const gatehouse = (dataFolder: string, ...args: string[]) => runArguments(args, { GATEHOUSE_DATA: dataFolder })
 

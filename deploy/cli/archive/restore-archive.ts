@@ -22,6 +22,7 @@ import {
   quote,
 } from './format.ts'
 import type { ArchiveHeader, ArchiveManifest } from './format.ts'
+import { withoutIndexes } from './without-indexes.ts'
 
 type RestoreOptions = UploadPlace & {
   file: string
@@ -40,7 +41,7 @@ export async function restoreArchive(options: RestoreOptions): Promise<ArchiveMa
     kind: 'restore',
     check: (client) => requireSameSchema(client, header, manifest),
     fill: async (client, staging) => {
-      await restoreMembers(client, options, { manifest, staging })
+      await withoutIndexes(client, () => restoreMembers(client, options, { manifest, staging }))
       for (const [name, { value, isCalled }] of Object.entries(manifest.sequences))
         await client.query('select setval($1::regclass, $2::bigint, $3)', [quote(name), value, isCalled])
       await client.query(`update users set status = 'offline' where status <> 'offline'`)

@@ -7,16 +7,21 @@ describe('npm run release, twice', function () {
   const scope = new AsyncDisposableStack()
   after(() => scope.disposeAsync())
 
-  it('is the same in two clones of different paths and modes', async () => {
+  it('is the same in two clones of different paths and modes; while a base has no digest, it says so and has no image', async () => {
     const parent = makeParent(scope)
     const [first, second] = [join(parent, 'first'), join(parent, 'a-second-one')]
     makeClone(first)
     commitAll(first)
     cloneFrom(first, second)
 
-    const releases = [await release(first, '--without-images'), await release(second, '--without-images')]
+    const withoutDigests = await release(first)
+    const withoutImages = await release(second, '--without-images')
 
-    for (const { code, output } of releases) expect(code, output).to.equal(0)
+    expect(withoutDigests.code, withoutDigests.output).to.equal(2)
+    expect(withoutDigests.output).to.match(
+      /^NO IMAGES: node:24-bookworm-slim is named without a digest: npm run release -- renew-bases$/m,
+    )
+    expect(withoutImages.code, withoutImages.output).to.equal(0)
     expect(Object.keys(listReleased(first))).to.have.members(names)
     expect(listReleased(second)).to.deep.equal(listReleased(first))
   })
