@@ -22,15 +22,17 @@ export const dueDeliveries = `federation_deliveries d join peers p on p.id = d.p
 export async function deliverDue(deps: SendDeps & PeerDeps & Pick<Deps, 'background'>): Promise<void> {
   const sql = `select distinct p.id::text as id from ${dueDeliveries}`
   const peers = await read<{ id: string }>(deps.orm.em.fork(), sql, [new Date(deps.clock.now())])
+  if (peers.length === 0) return
+  const { instanceId } = await loadInstanceSettings(deps.orm.em.fork())
   for (const { id } of peers) {
     deps.background.start(`relay ${id}`, async () => {
-      while (await deliverBatch(deps, id));
+      while (await deliverBatch(deps, id, instanceId));
     })
   }
 }
 
 /** True: more may be due. */
-async function deliverBatch(deps: SendDeps & PeerDeps, peerId: string): Promise<boolean> {
+async function deliverBatch(deps: SendDeps & PeerDeps, peerId: string, instanceId: string): Promise<boolean> {
   const em = deps.orm.em.fork()
   const peer = await em.findOne(Peer, { id: peerId, status: 'active' })
   if (!peer) return false
@@ -40,7 +42,9 @@ async function deliverBatch(deps: SendDeps & PeerDeps, peerId: string): Promise<
   const events = new Map(
     living.map((user) => [user.id, [profileEvent(deps.config, user), ...accountStateEvents(deps.config, user)]]),
   )
-  const { status, ended } = living.length > 0 ? await post(deps, peer, [...events.values()].flat()) : nothingSent
+  const source = { sourceInstance: deps.config.publicAddress.origin, sourceInstanceId: instanceId }
+  const body = { version: 1, ...source, events: [...events.values()].flat() }
+  const { status, ended } = living.length > 0 ? await post(deps, peer, body) : nothingSent
   const isOver = ({ userId }: Delivery) => events.get(userId)?.every(({ messageId }) => ended.has(messageId)) ?? true
   await finish(deps, peerId, { over: deliveries.filter(isOver), kept: deliveries.filter((one) => !isOver(one)) })
   if (living.length > 0) await countOutcome(deps, peer.origin, status)
@@ -60,10 +64,7 @@ type Outcome = { status: number; ended: Set<string> }
 
 const nothingSent: Outcome = { status: 200, ended: new Set() }
 
-async function post(deps: SendDeps & Pick<Deps, 'orm'>, peer: Peer, events: readonly object[]): Promise<Outcome> {
-  const { instanceId } = await loadInstanceSettings(deps.orm.em.fork())
-  const source = { sourceInstance: deps.config.publicAddress.origin, sourceInstanceId: instanceId }
-  const body = { version: 1, ...source, events }
+async function post(deps: SendDeps, peer: Peer, body: object): Promise<Outcome> {
   const message = { endpoint: endpoints.relay, body, timeoutMs: policy.relayTimeoutMs }
   const exchange = await tryExchange(sendToPeer(deps, peer, message))
   if (!exchange) return { ...nothingSent, status: 0 }
@@ -81,12 +82,12 @@ async function finish(
   { over, kept }: { over: Delivery[]; kept: Delivery[] },
 ) {
   const em = deps.orm.em.fork()
-  if (over.length > 0) {
-    const users = bigintArray(over.map(({ userId }) => userId))
-    const versions = bigintArray(over.map(({ version }) => String(version)))
-    const done = `delete from federation_deliveries as d using unnest(?::bigint[], ?::bigint[]) as done (user_id, version)
-      where d.peer_id = ? and d.user_id = done.user_id and d.version = done.version`
-    await changeRows(em, done, [users, versions, peerId])
+  const users = bigintArray(over.map(({ userId }) => userId))
+  const versions = bigintArray(over.map(({ version }) => String(version)))
+  const remove = `delete from federation_deliveries as d using unnest(?::bigint[], ?::bigint[]) as done (user_id, version)
+    where d.peer_id = ? and d.user_id = done.user_id and d.version = done.version`
+  const isOneNewer = over.length > 0 && (await changeRows(em, remove, [users, versions, peerId])) < over.length
+  if (isOneNewer) {
     const sql = 'update federation_deliveries set next_attempt_at = ? where peer_id = ? and user_id = any(?::bigint[])'
     await changeRows(em, sql, [new Date(deps.clock.now()), peerId, users])
   }
@@ -100,14 +101,11 @@ async function finish(
 
 /** Ten failures: unreachable. Five refusals: an admin is needed. A success clears both. */
 async function countOutcome(deps: PeerDeps, origin: string, status: number): Promise<void> {
+  if (isSuccess(status)) return await recordSuccess(deps, origin)
   await withPeer(deps, { origin }, async (_em, peer) => {
     if (peer?.status !== 'active') return
     const now = new Date(deps.clock.now())
-    if (isSuccess(status)) {
-      peer.see(now)
-      peer.failedDeliveries = 0
-      peer.refusedDeliveries = 0
-    } else if (status === 401 || status === 403) {
+    if (status === 401 || status === 403) {
       peer.refusedDeliveries += 1
       if (peer.refusedDeliveries >= policy.refusalsUntilAttention) peer.park('deliveries_refused')
     } else {
@@ -115,6 +113,12 @@ async function countOutcome(deps: PeerDeps, origin: string, status: number): Pro
       if (peer.failedDeliveries >= policy.failuresUntilUnreachable) peer.becomeUnreachable(now)
     }
   })
+}
+
+/** It changes no status, so nothing is locked or announced. */
+async function recordSuccess({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, origin: string): Promise<void> {
+  const cleared = { failedDeliveries: 0, refusedDeliveries: 0, seenAt: new Date(clock.now()) }
+  await orm.em.fork().nativeUpdate(Peer, { origin, status: 'active' }, cleared)
 }
 
 /** The group shares the events: one replica queues each change. Contract: 7, profiles. */
