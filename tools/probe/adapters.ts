@@ -29,7 +29,7 @@ async function post(url: string, body: object, headers: Credential = {}): Promis
   return response
 }
 
-/** docs/contract.md 3 and 6. */
+/** Without `account` it registers one. Its acts change the password of the account. docs/contract.md 3 and 6. */
 export function gatehouse(account?: Account): Adapter {
   const username = account?.username ?? `probe_${randomBytes(6).toString('hex')}`
   let password = account?.password ?? newPassword()

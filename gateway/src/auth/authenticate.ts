@@ -45,7 +45,7 @@ export async function authenticate(
   const cached = verifyBearer(deps, context)
   const state = await deps.accountStates.find(cached.claims.userId)
   const status = judgeToken(cached.claims, state)
-  // Spec: Errors, stored user missing.
+  // A user without a row is 403 on admin routes and 401 elsewhere. Spec: Errors, stored user missing.
   if (!state || status === 'missing') throw access === 'admin' ? refuse.admin_required() : refuse.invalid_token()
   if (status === 'deleted') throw refuse.account_deleted()
   if (status === 'revoked') throw refuse.token_revoked()

@@ -54,7 +54,7 @@ export const traceHeaders = ['traceparent', 'tracestate', 'baggage']
 /** Each line has names with spaces between them. */
 export const namesIn = (...lines: string[]): string[] => lines.flatMap((line) => line.split(' '))
 
-/** RFC 9110, 7.6.1. */
+/** They concern one connection only, so a proxy must not forward them. RFC 9110, 7.6.1. */
 const hopByHopHeaders = namesIn(
   'connection keep-alive proxy-authenticate proxy-authorization proxy-connection',
   'te trailer transfer-encoding upgrade',

@@ -186,7 +186,7 @@ class Attempt implements Dispatcher.DispatchHandler {
     target.replicas.markHealthy(this.#replica)
     deps.gatewayMetrics.upstreamResponded(target.service, (performance.now() - this.#started) / 1000)
     if (headers[drainingHeader] !== undefined) target.replicas.markLeaving(this.#replica)
-    // RFC 9110, 8.6.
+    // A 204 must not have the header, even if the upstream sends it. RFC 9110, 8.6.
     if (status === 204) delete headers['content-length']
     const length = headers['content-length']
     if (length !== undefined) this.#contentLength = Number(length)

@@ -22,7 +22,7 @@ const actor = z.object({ userId: snowflake.nullable(), username: z.string() }).n
 const ofAccount = { userId: snowflake, at: timestampMs, state: accountState }
 const byActor = { ...ofAccount, actor }
 
-/** Spec: Registration 9, 10. */
+/** `stub_upgrade`: a stub became an account and keeps its ID. Spec: Registration 9, 10. */
 export const userCreated = event('UserCreated', 'event.user.created.v1', {
   ...ofAccount,
   origin: z.enum(['local', 'federated', 'stub_upgrade']),
@@ -135,7 +135,7 @@ export const socketsTold = broadcast('SocketsTold', 'event.user.sockets-told.v1'
 })
 
 const ofInvite = { inviteId: snowflake, name: z.string(), at: timestampMs }
-/** Spec: Invite status; Contract: 4, invites. */
+/** An invite's events never have its token, which lets anyone register. Spec: Invite status; Contract: 4, invites. */
 export const inviteCreated = event('InviteCreated', 'event.invite.created.v1', { ...ofInvite, actor })
 /** Identity publishes it: the transaction is its own. Spec: Registration 11. */
 export const inviteRedeemed = event('InviteRedeemed', 'event.invite.redeemed.v1', {
@@ -143,7 +143,7 @@ export const inviteRedeemed = event('InviteRedeemed', 'event.invite.redeemed.v1'
   userId: snowflake,
   usedCount: z.number().int(),
 })
-/** Contract: 4, PATCH. */
+/** A PATCH without a field publishes none. Contract: 4, PATCH. */
 export const inviteChanged = event('InviteChanged', 'event.invite.changed.v1', { ...ofInvite, actor })
 export const inviteRevoked = event('InviteRevoked', 'event.invite.revoked.v1', { ...ofInvite, actor })
 export const inviteReinstated = event('InviteReinstated', 'event.invite.reinstated.v1', {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import * as limits from './constants/limits.ts'
 import { namedObject, text } from './text.ts'
 
-// Contract: 3, Mail.
+// Only the form of an address is checked. The mailed link shows whether it exists. Contract: 3, Mail.
 
 export const mailLanguages = ['en', 'de'] as const
 export type MailLanguage = (typeof mailLanguages)[number]

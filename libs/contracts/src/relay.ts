@@ -3,7 +3,7 @@ import * as limits from './constants/limits.ts'
 import { homeFields, lookupFields, profileFields } from './constants/profile-fields.ts'
 import { hexadecimal, namedObject, shapeOf, snowflake, text, timestampMs } from './text.ts'
 
-// Contract: 7, relay; protocol.md 3, 4.
+// Each event is checked by itself: an unreadable one must not reject the batch. Contract: 7, relay; protocol.md 3, 4.
 
 export const relayEvent = z.looseObject({ eventType: z.string().max(100), messageId: z.string().min(1).max(128) })
 export type RelayEvent = z.infer<typeof relayEvent>

@@ -2,7 +2,7 @@ import type { AuditAction } from '@gatehouse/contracts'
 import { AuditEntry, InstanceSettings, type Actor } from '@gatehouse/domain'
 import type { EntityManager } from '@mikro-orm/postgresql'
 
-/** Spec: Instance settings. */
+/** Reads the one row, which a migration inserts. Throws if it is missing. Spec: Instance settings. */
 export async function loadInstanceSettings(em: EntityManager): Promise<InstanceSettings> {
   return await em.findOneOrFail(InstanceSettings, { id: 1 })
 }

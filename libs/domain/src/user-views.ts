@@ -13,7 +13,7 @@ const propertyOf = (field: keyof AccountState): AccountStateProperty =>
 
 export const accountStateProperties: readonly AccountStateProperty[] = stateFields.map(propertyOf)
 
-/** Design: invariant 1. */
+/** What decides over tokens. Of two states the one with the higher version counts. Design: invariant 1. */
 export function accountStateOf(user: Pick<User, AccountStateProperty>): AccountState {
   return accountState.parse(Object.fromEntries(stateFields.map((field) => [field, user[propertyOf(field)] ?? null])))
 }
@@ -25,7 +25,7 @@ export type PlainUser = Pick<User, keyof UserReply | AccountStateProperty>
 
 export const plainUserProperties = [...new Set([...replyFields, ...accountStateProperties])]
 
-/** Spec: Sanitized user. */
+/** Shown in place of the stored `!deleted:<id>`. Spec: Sanitized user. */
 export const deletedUsername = 'Deleted User'
 
 const publicFields = replyFields.filter((field) => !userReply.shape[field].safeParse(undefined).success)

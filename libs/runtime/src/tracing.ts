@@ -6,7 +6,7 @@ export type SpanKind = 'server' | 'client' | 'producer' | 'consumer'
 export type SpanAttributes = Record<string, string | number | boolean | undefined>
 
 export type Span = {
-  /** W3C Trace Context. */
+  /** Sent to other processes, which continue the trace. W3C Trace Context. */
   readonly traceparent: string
   startChild(name: string, kind: SpanKind, attributes?: SpanAttributes): Span
   rename(name: string): void

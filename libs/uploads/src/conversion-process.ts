@@ -40,7 +40,7 @@ function regionOf({ autoOrient: { width, height } }: Metadata, { left, top, side
   return { left: x, top: y, width: Math.min(side, width - x), height: Math.min(side, height - y) }
 }
 
-/** Contract: 3, uploads. */
+/** Judges by the header, before anything is decoded. Contract: 3, uploads. */
 function refusalOf(header: Metadata, use: { isCropped: boolean }) {
   const isAvif = header.format === 'heif' && header.compression === 'av1'
   if (!isAvif && !formats.has(header.format)) return 'image_unreadable'

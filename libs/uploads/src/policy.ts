@@ -1,5 +1,5 @@
 export const policy = {
-  /** Contract: 3, uploads. */
+  /** Of the upload; of an animation, its first frame. Contract: 3, uploads. */
   imagePixelsMax: 40_000_000,
   imageSideMax: 512,
   /** One is converted at a time. */

@@ -9,14 +9,14 @@ export const policy = {
   hashingRestartDelayMs: 1_000,
   /** The drain of a service takes 30 s: a hash that is under way ends before. Contract: 8, drain. */
   hashingDrainMs: 25_000,
-  /** Spec: Admin reset 2. */
+  /** 16 characters of base64url. Spec: Admin reset 2. */
   temporaryPasswordBytes: 12,
   /** Each may ask the home. Contract: 3, Writes of one's own. */
   newIdentities: { name: 'homeUserId', requests: 5, windowMs: 60 * 60 * 1000 },
-  /** Contract: 3, recover. */
+  /** Nobody can guess 256 bits, so a fast hash of them is enough. Contract: 3, recover. */
   recoverySecretBytes: 32,
   recoveryLinkMs: 24 * 60 * 60 * 1000,
-  /** Contract: 3, Sign-ins. */
+  /** Older logins are deleted periodically, those above the limit at the next login. Contract: 3, Sign-ins. */
   signInMs: 90 * 24 * 60 * 60 * 1000,
   signInsPerAccount: 200,
   signInsRemovedAtOnce: 10,
@@ -24,16 +24,16 @@ export const policy = {
   renewalAgeMs: 24 * 60 * 60 * 1000,
   /** Each holds a connection for a second at most. Seven of ten may be in transactions. */
   revocationWaitsAtOnce: 2,
-  /** Contract: 3, Passkeys. */
+  /** The browser gives the person as long to respond. Contract: 3, Passkeys. */
   passkeyChallengeMs: 5 * 60 * 1000,
-  /** Contract: 3, Identity providers: of a state, the secret of a browser and a ticket. */
+  /** Of a state, a nonce, a ticket and the secret in the browser's cookie. Contract: 3, Identity providers. */
   providerSecretBytes: 32,
   providerFlowMs: 10 * 60 * 1000,
   providerTicketMs: 2 * 60 * 1000,
   freshSignInMs: 5 * 60 * 1000,
   /** Of what its error says, in the log. */
   providerErrorMax: 200,
-  /** Contract: 3, Proof of work. */
+  /** The hardest challenge takes a slow phone at most five seconds of it. Contract: 3, Proof of work. */
   proofMs: 2 * 60 * 1000,
   proofIterations: 2_000,
   /** A solution at most: 0.9 ms each on a server, some 15 ms on a slow phone of 2018. */
@@ -45,12 +45,12 @@ export const policy = {
   /** Since a logout token was made, by the clock of the provider. */
   logoutTokenMs: 10 * 60 * 1000,
   providerClockSkewMs: 60_000,
-  /** Contract: 3, Approval. */
+  /** The receipt alone shows the decision, so it must not be guessable. Contract: 3, Approval. */
   registrationReceiptBytes: 32,
   registrationMs: 30 * 24 * 60 * 60 * 1000,
   denialUndoMs: 60_000,
   registrationSweepIntervalMs: 60_000,
-  /** Spec: Login 5. */
+  /** For all requests of one login to the home together. Spec: Login 5. */
   homeCheckTimeoutMs: 10_000,
   /** Until the word of federation-fanout on a slow home arrives. */
   homeCallMarginMs: 2_000,
@@ -71,13 +71,13 @@ export const policy = {
   orderLeaseMs: 60_000,
   orderIntervalMs: 15_000,
   ordersAtOnce: 100,
-  /** Contract: 7, Deletion orders. */
+  /** Each wait is twice the one before. Deletions at upstreams wait likewise. Contract: 7, Deletion orders. */
   orderBackoff: { firstMs: 60_000, mostMs: 6 * 60 * 60 * 1000 },
   orderOverdueMs: 30 * 24 * 60 * 60 * 1000,
-  /** protocol.md 4.6, step 1. */
+  /** 64 hexadecimal digits. protocol.md 4.6, step 1. */
   attachProofBytes: 32,
   attachProofMs: 60_000,
-  /** protocol.md 4.7. */
+  /** 43 characters of base64url: it is a password, which has at most 72 bytes. protocol.md 4.7. */
   federationCredentialBytes: 32,
   remotePictureTimeoutMs: 10_000,
   remotePictureQueue: 2_000,
@@ -89,7 +89,7 @@ export const policy = {
   /** Before the answer. The cleanup removes the rest. */
   filesRemovedAtOnce: 1_000,
   fileRemovalBatch: 50,
-  /** Contract: 3, uploads. */
+  /** What nothing has claimed by then is removed. Contract: 3, uploads. */
   unclaimedUploadMs: 24 * 60 * 60 * 1000,
   /** Then its upload was interrupted. */
   temporaryFileMs: 60 * 60 * 1000,
@@ -111,9 +111,10 @@ export const policy = {
   upstreamDeletionsAtOnce: 32,
   upstreamDeletionOverdueMs: 24 * 60 * 60 * 1000,
   stubNameAttempts: 50,
-  /** Contract: 3, Mail. */
+  /** Of a link that confirms an address or sets a password. Contract: 3, Mail. */
   mailSecretBytes: 32,
   mailLinkMs: 24 * 60 * 60 * 1000,
+  /** Shorter than for an admin's link, because others may read mail. Contract: 3, Mail. */
   mailedRecoveryMs: 60 * 60 * 1000,
   /** To one address in an hour. Two of links that anybody may ask for: a notice finds room. */
   mailsToAddress: 3,

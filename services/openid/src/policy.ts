@@ -5,7 +5,7 @@ const day = 24 * 60 * minute
 export const policy = {
   /** How late a change of the keys or of the setting may be seen by a replica. */
   refreshMs: second,
-  /** Contract: 3, Applications: the secret before the current one. */
+  /** The former secret still works, so that an application can change without an outage. Contract: 3, Applications. */
   previousSecretMs: day,
   /** Of one account, as log-ins of one network. */
   deviceCodeAttempts: { name: 'openid-device-code', requests: 15, windowMs: 2 * minute },

@@ -59,7 +59,7 @@ export function App() {
   )
 }
 
-/** Spec: Client session behaviour, route guard. */
+/** The page waits while `loadUser` asks for the user of a token. Spec: Client session behaviour, route guard. */
 function GuardedRoutes() {
   const client = useClient()
   const { token, user, reconnecting } = useStore(client.session)

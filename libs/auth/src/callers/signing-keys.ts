@@ -3,7 +3,7 @@ import { createHash, createPrivateKey, createPublicKey, hkdfSync, sign, type Key
 /** Who may say who is calling. docs/decisions/caller-identity.md. */
 export type Signer = 'gateway' | 'operator'
 
-/** RFC 8037, RFC 7517. */
+/** `x`: the key's 32 bytes in base64url. `kid`: its thumbprint. RFC 8037, RFC 7517. */
 export type PublicJwk = { kty: 'OKP'; crv: 'Ed25519'; x: string; kid: string; alg: 'EdDSA'; use: 'sig' }
 
 export type SigningKeys = {

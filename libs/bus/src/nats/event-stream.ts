@@ -32,7 +32,7 @@ export type Place = { stream: EventStream; filter: string }
 
 type StreamOptions = { prefix: string; maxBytes: number | undefined; isCreator: boolean }
 
-/** docs/decisions/event-bus.md. */
+/** The creator makes missing streams, others wait for them. `maxBytes`: of each. docs/decisions/event-bus.md. */
 export async function openStreams(connection: Connection, options: StreamOptions) {
   const { prefix, maxBytes = streamBytes, isCreator } = options
   const limits = { max_bytes: maxBytes, max_age: nanos(maxAgeMs) }

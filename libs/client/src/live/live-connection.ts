@@ -17,7 +17,10 @@ export type LiveState = {
   presences: Readonly<ReadyEvent['presences']>
 }
 
-/** Spec: WebSocket handshake. Contract: 6, ready. */
+/**
+ * It reconnects by itself, except after a rejected token or too many connections.
+ * Spec: WebSocket handshake. Contract: 6, ready.
+ */
 export type LiveConnection<App extends LiveTypes = AnyLive> = Store<LiveState> & {
   open(): void
   close(): void

@@ -13,7 +13,10 @@ export type RegistrationProblems = Partial<Record<keyof RegistrationEntry, strin
 /** As specified for the page. The server's minimum is 8. */
 const passwordMin = 6
 
-/** Spec: Client session behaviour, registration page. */
+/**
+ * Returns a text to show, or null. Capitals and outer spaces are allowed.
+ * Spec: Client session behaviour, registration page.
+ */
 export function findUsernameProblem(typed: string): string | null {
   const username = normalizeUsername(typed)
   if (username.length < limits.localUsernameMin || username.length > limits.localUsernameMax) {
@@ -22,7 +25,10 @@ export function findUsernameProblem(typed: string): string | null {
   return isLocalUsername(username) ? null : 'Use only letters, numbers and underscores.'
 }
 
-/** Spec: Client session behaviour, registration page. */
+/**
+ * Returns a text for each invalid field. Whether the name is free is not checked here.
+ * Spec: Client session behaviour, registration page.
+ */
 export function findRegistrationProblems(entry: RegistrationEntry): RegistrationProblems {
   const problems: RegistrationProblems = {}
   const username = findUsernameProblem(entry.username)

@@ -30,7 +30,6 @@ export type SessionState = {
   ended: SessionEnd | null
 }
 
-/** Spec: Client session behaviour. */
 export type Session = ReturnType<typeof createSession>
 
 export const noSession: SessionState = { token: null, user: null, loading: false, reconnecting: false, ended: null }
@@ -44,7 +43,7 @@ const loadFailed: SessionEnd = {
   message: 'Your account could not be loaded. Please log in again.',
 }
 
-/** Spec: Client session behaviour. */
+/** Starts with the stored token and no user: `loadUser` asks for it. Spec: Client session behaviour. */
 // eslint-disable-next-line max-lines-per-function -- one thing: its functions share its state
 export function createSession(deps: {
   clock: ClientClock

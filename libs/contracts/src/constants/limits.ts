@@ -24,7 +24,7 @@ export const passkeyNameMax = 64
 /** For each account. Contract: 3, Identity providers. */
 export const linkedIdentitiesMax = 10
 export const redirectMax = 1_000
-/** Contract: 3, Mail. RFC 5321, 4.5.3.1.3. */
+/** A path has at most 256 bytes, two of which are its angle brackets. RFC 5321, 4.5.3.1.3. Contract: 3, Mail. */
 export const emailMaxBytes = 254
 /** In characters. Contract: 5, suspend. */
 export const suspensionReasonMax = 500
@@ -73,7 +73,7 @@ export const socketsPerAccount = 50
 export const userAgentMax = 256
 export const socketHeartbeatMs = 30_000
 export const presenceGraceMs = 5_000
-/** docs/integrate/ */
+/** `bodyBytes`, `requests` and `seconds` are defaults, which a route may replace. docs/integrate/ */
 export const upstreamLimits = {
   bodyBytes: 64 * 1024,
   bodyBytesMax: 10 * 1024 * 1024,

@@ -11,7 +11,7 @@ export function normalizeUsername(username: string): string {
   return username.trim().toLowerCase()
 }
 
-/** Spec: Registration 1. */
+/** Takes a normalized username: capitals and outer spaces make it false. Spec: Registration 1. */
 export function isLocalUsername(username: string): boolean {
   const { length } = username
   return length >= limits.localUsernameMin && length <= limits.localUsernameMax && localPattern.test(username)
@@ -49,7 +49,7 @@ export function usernameHere(typed: string, ownHost: string): string {
   return isNameOfHost(username, ownHost) ? baseUsername(username) : username
 }
 
-/** Spec: Login 5. */
+/** A stub's suffix stays: `handleOf` removes that too. Spec: Login 5. */
 export function baseUsername(username: string): string {
   return parseFederatedUsername(username).baseName
 }

@@ -10,7 +10,7 @@ export type UpstreamRight = (typeof upstreamRights)[number]
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 type Limit = { requests: number; windowSeconds: number; by?: 'account' | 'upstream' }
-/** Spec: Limits; Contract: 1, rate limits. */
+/** Requests under one `name` share a count. Spec: Limits; Contract: 1, rate limits. */
 export type RateLimit = Limit & { name: string }
 
 export type EndpointRow = {
@@ -120,7 +120,7 @@ export const endpointTable = {
   unlinkIdentity: identity('DELETE', '/api/users/@me/identities/:id', 'bearer', likeLogin),
   backChannelLogout: identity('POST', '/api/auth/providers/:provider/back-channel-logout', 'anyone', offers),
 
-  // Contract: 3, applications
+  // What applications call is in protocol.ts. Contract: 3, applications.
   listConnectedApplications: openid('GET', '/api/users/@me/applications', 'bearer'),
   endConnectedApplication: openid('DELETE', '/api/users/@me/applications/:id', 'bearer', ownWrites),
   readInteraction: { ...openid('GET', '/oauth2/interaction/:uid/details', 'bearer', ownWrites), readsCookies: true },
@@ -131,12 +131,12 @@ export const endpointTable = {
   readDeviceCode: openid('POST', '/oauth2/device-code', 'bearer', likeLogin),
   decideDeviceCode: openid('POST', '/oauth2/device-code/decision', 'bearer', likeLogin),
 
-  // Contract: 3, upstreams
+  // Called by upstreams, so the client has none of them. Contract: 3, upstreams.
   readAccounts: { ...identity('POST', '/api/upstream/accounts', 'upstream', ofUpstream), ...ofAccounts },
   listAccountChanges: { ...identity('GET', '/api/upstream/accounts/changes', 'upstream', ofUpstream), ...ofAccounts },
   readPresences: { ...sessionGateway('POST', '/api/upstream/presence', 'upstream', ofUpstream), ...ofPresence },
 
-  // Contract: 4, invites
+  // For admins, who also see and change those of members. Contract: 4, invites.
   createInvite: invite('POST', '/api/admin/invites', 'admin'),
   listInvites: invite('GET', '/api/admin/invites', 'admin'),
   patchInvite: invite('PATCH', '/api/admin/invites/:id', 'admin'),
@@ -145,7 +145,7 @@ export const endpointTable = {
   deleteInvite: invite('DELETE', '/api/admin/invites/:id', 'admin'),
   listRedemptions: invite('GET', '/api/admin/invites/:id/redemptions', 'admin'),
 
-  // Contract: 4, invites of members
+  // Invites of others are unknown here, also to admins. Contract: 4, invites of members.
   createOwnInvite: invite('POST', '/api/invites', 'bearer', ownWrites),
   listOwnInvites: invite('GET', '/api/invites', 'bearer'),
   revokeOwnInvite: invite('POST', '/api/invites/:id/revoke', 'bearer', ownWrites),

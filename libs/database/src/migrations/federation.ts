@@ -1,4 +1,7 @@
-/** Contract: 7, as a whole; docs/decisions/peering.md. */
+/**
+ * Earlier peers count as decided by an admin. The active ones rotate their secrets in 90 days.
+ * Contract: 7, as a whole; docs/decisions/peering.md.
+ */
 export const federation = [
   'alter table peers drop constraint peers_status_check',
   `alter table peers

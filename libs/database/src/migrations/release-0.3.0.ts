@@ -121,7 +121,7 @@ export const release030 = {
   Migration20261128StubProofs: [
     'alter table instance_settings add column stub_upgrades_need_proof boolean not null default false',
   ],
-  /** Contract: 3, Passkeys. */
+  /** Used challenges are kept, so that each works once on any replica. Contract: 3, Passkeys. */
   Migration20261129Passkeys: [
     `create table passkeys (
       id bigint primary key,
@@ -136,7 +136,7 @@ export const release030 = {
     'create index passkeys_user on passkeys (user_id)',
     'create table passkey_challenges (hash text primary key, expires_at timestamptz not null)',
   ],
-  /** Contract: 3, Sign-ins. */
+  /** `sign_ins_time` finds what is older than 90 days in all accounts. Contract: 3, Sign-ins. */
   Migration20261130SignIns: [
     `create table sign_ins (
       user_id bigint not null references users (id) on delete cascade,
@@ -218,12 +218,12 @@ export const release030 = {
         is distinct from (new.username, new.display_name, new.avatar, new.is_deleted))
       execute function account_told()`,
   ],
-  /** Contract: 5, Overview; 7, States of a peer. */
+  /** The index finds a peer's overdue orders without the others. Contract: 5, Overview; 7, States of a peer. */
   Migration20261205Overview: [
     'alter table peers add column seen_at timestamptz, add column synced_at timestamptz',
     "create index deletion_orders_overdue on deletion_orders (origin) where state = 'overdue'",
   ],
-  /** Contract: 5, Deletions at further services. */
+  /** A row is deleted when its upstream responds with `done`. Contract: 5, Deletions at further services. */
   Migration20261205UpstreamDeletions: [
     `create table upstream_deletions (
       id bigint primary key default next_snowflake(),

@@ -32,11 +32,11 @@ export const release040 = {
   ],
   /** Read by each signed request of a peer and by each login that a home confirms. */
   Migration20261208ResetsByHost: ['create index peer_resets_host on peer_resets (host)'],
-  /** Contract: 5, Settings. */
+  /** Reserved names are in the settings, a row that each registration reads anyway. Contract: 5, Settings. */
   Migration20261209ReservedUsernames: [
     `alter table instance_settings add column reserved_usernames jsonb not null default '[]'`,
   ],
-  /** Contract: 3, Identity providers. */
+  /** States, cookies and tickets are hashes: a copy of the database logs nobody in. Contract: 3, Identity providers. */
   Migration20261210IdentityProviders: [
     'alter table users add column has_password boolean not null default true',
     `create table linked_identities (
@@ -88,7 +88,7 @@ export const release040 = {
     )`,
     'create index logout_tokens_expiry on logout_tokens (expires_at)',
   ],
-  /** Contract: 3, Approval. */
+  /** Most columns are nullable because an approved registration keeps only its receipt. Contract: 3, Approval. */
   Migration20261211Registrations: [
     `alter table instance_settings add column approval_required boolean not null default false,
       add column ask_reason boolean not null default false, add column denial_block_hours integer not null default 24`,
@@ -122,7 +122,7 @@ export const release040 = {
     'create index blocked_networks_network on blocked_networks (network, until)',
     'create index blocked_networks_until on blocked_networks (until)',
   ],
-  /** Contract: 3, Proof of work. */
+  /** The table of used logout tokens takes used proofs too, so its names become general. Contract: 3, Proof of work. */
   Migration20261211ProofOfWork: [
     `alter table instance_settings add column proof_of_work text not null default 'off'`,
     'alter table logout_tokens rename to used_tokens',
@@ -130,7 +130,7 @@ export const release040 = {
     'alter index logout_tokens_pkey rename to used_tokens_pkey',
     'alter index logout_tokens_expiry rename to used_tokens_expiry',
   ],
-  /** Contract: 4, Invites of members. */
+  /** `invites_of_members` leaves out what an account created as an admin. Contract: 4, Invites of members. */
   Migration20261212MemberInvites: [
     'alter table instance_settings add column member_invites integer not null default 0',
     'alter table invites add column by_member boolean not null default false',
@@ -138,7 +138,7 @@ export const release040 = {
     'drop index invites_created_by',
     'create index invites_of_members on invites (created_by, id) where by_member',
   ],
-  /** Contract: 3, Mail. */
+  /** A recovery request keeps what was typed: no account is looked up before the response. Contract: 3, Mail. */
   Migration20261214Mail: [
     `create table emails (
       user_id bigint primary key references users (id) on delete cascade,
@@ -178,7 +178,8 @@ export const release040 = {
       asked jsonb not null,
       created_at timestamptz not null
     )`,
-  ] /** Contract: 3, Applications. */,
+  ],
+  /** Ids of codes and tokens are stored as hashes: a copy of the database holds none. Contract: 3, Applications. */
   Migration20261215Openid: [
     'alter table instance_settings add column openid_enabled boolean not null default false',
     'alter table sign_ins add column logged_in_at timestamptz',

@@ -10,7 +10,7 @@ export const FederationNonce = defineTable('FederationNonce', 'federation_nonces
   expiresAt: p.datetime(),
 })
 
-/** Contract: 7, detached accounts. */
+/** The former instance of an origin, until it is back or its accounts are detached. Contract: 7, detached accounts. */
 export const PeerReset = defineTable('PeerReset', 'peer_resets', {
   origin: p.text().primary(),
   host: p.text(),
@@ -110,7 +110,7 @@ export const FederationLimit = defineTable('FederationLimit', 'federation_limits
   endsAt: p.datetime(),
 })
 
-/** Contract: 7, relay. */
+/** Where a peer has signed within a day. Large bodies from elsewhere share few places. Contract: 7, relay. */
 export const SigningNetwork = defineTable('SigningNetwork', 'signing_networks', {
   peerId: p.bigint('string').primary(),
   network: p.text().primary(),

@@ -53,7 +53,7 @@ export const AuditEntry = defineTable('AuditEntry', 'audit_log', {
 })
 export type AuditEntry = InferEntity<typeof AuditEntry>
 
-/** Design: invariant 2. */
+/** Written in the transaction of the change, and deleted when NATS has it. Design: invariant 2. */
 export const OutboxEvent = defineTable('OutboxEvent', 'outbox', {
   id: p.bigint('string').primary().generated('identity'),
   eventId: p.uuid().unique('outbox_event_id_key'),

@@ -2,7 +2,7 @@ import type { EmailReply, MailLanguage } from '@gatehouse/contracts'
 import { defineEntity, p, type InferEntity } from '@mikro-orm/core'
 import { defineTable } from './table.ts'
 
-// Contract: 3, Mail.
+// An address must not get into a log or an event. Contract: 3, Mail.
 
 const EmailSchema = defineEntity({
   name: 'Email',

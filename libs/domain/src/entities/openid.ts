@@ -2,7 +2,7 @@ import type { accessTokenForms, ApplicationType } from '@gatehouse/contracts'
 import { defineEntity, p, type InferEntity } from '@mikro-orm/core'
 import { defineTable } from './table.ts'
 
-// Contract: 3, Applications.
+// Revoking a session ends the grants it allowed without a write: reads compare the times. Contract: 3, Applications.
 
 /** What logs its users in with accounts of this instance. Its id is its client_id. */
 export const Application = defineTable('Application', 'applications', {

@@ -7,7 +7,7 @@ export const SessionNode = defineTable('SessionNode', 'session_nodes', {
   seenAt: p.datetime().defaultRaw('now()'),
 })
 
-/** Contract: 6, status. */
+/** One row for each node where a user is online. The status is `offline` without any. Contract: 6, status. */
 export const Presence = defineTable('Presence', 'presences', {
   userId: p.bigint('string').primary().autoincrement(false),
   nodeId: p.uuid().primary(),

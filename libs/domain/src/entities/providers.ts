@@ -2,7 +2,7 @@ import type { ProviderPurpose } from '@gatehouse/contracts'
 import { defineEntity, p, type InferEntity } from '@mikro-orm/core'
 import { defineTable } from './table.ts'
 
-// Contract: 3, Identity providers.
+// Issuer and subject name an identity. An email address or a name never does. Contract: 3, Identity providers.
 
 /** An account at an identity provider with which the person logs in here. */
 export const LinkedIdentity = defineEntity({

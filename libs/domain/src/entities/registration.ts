@@ -2,7 +2,7 @@ import type { AvatarColor } from '@gatehouse/contracts'
 import { defineEntity, p, type InferEntity } from '@mikro-orm/core'
 import { defineTable } from './table.ts'
 
-// Contract: 3, Approval.
+// Nothing of a denied registration is kept but the network that its admin blocked. Contract: 3, Approval.
 
 /** Waits for an admin while it has a username. Then it only tells by its receipt which account it became, for 30 days. */
 export const Registration = defineEntity({

@@ -2,7 +2,7 @@ import type { SignInMethod } from '@gatehouse/contracts'
 import { p } from '@mikro-orm/core'
 import { defineTable } from './table.ts'
 
-/** Contract: 3, Sign-ins. */
+/** Written with each token, but not by change-password and sessions/end. Contract: 3, Sign-ins. */
 export const SignIn = defineTable('SignIn', 'sign_ins', {
   userId: p.bigint('string').primary(),
   id: p.bigint('string').primary().defaultRaw('next_snowflake()'),
@@ -33,7 +33,7 @@ const PasskeySchema = defineTable('Passkey', 'passkeys', {
 /** What an authenticator says of a key when it signs. */
 type Use = { counter: number; isBackedUp: boolean }
 
-/** Contract: 3, Passkeys. */
+/** The counter never falls, because an earlier one shows a cloned key. Contract: 3, Passkeys. */
 export class Passkey extends PasskeySchema.class {
   /**
    * False: it signed this often before, so there are two of it. Devices that share a backed-up key may count each for itself.

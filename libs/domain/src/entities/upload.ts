@@ -12,7 +12,7 @@ export const Upload = defineTable('Upload', 'uploads', {
   claimedAt: p.datetime().nullable(),
 })
 
-/** Design: invariant 4. */
+/** Recorded with the deletion of the file's row, so that a crash loses no removal. Design: invariant 4. */
 export const FileRemoval = defineTable('FileRemoval', 'file_removals', {
   id: p.bigint('string').primary().generated('identity'),
   filename: p.text(),

@@ -67,7 +67,7 @@ const UserSchema = defineTable('User', 'users', {
   /** Who made it, and the `iat` of the token then: it ends with that authority. Null: the operator. */
   recoveryAdminId: p.bigint('string').nullable(),
   recoveryTokenIssuedAt: p.bigint('number').nullable(),
-  /** Contract: 5, suspend. */
+  /** Suspended here, since when. Suspending again keeps this time. Contract: 5, suspend. */
   suspendedAt: p.bigint('number').nullable(),
   suspendedReason: p.text().nullable(),
   /** When a suspension here last began or ended. Only rises: peers take no earlier one. Contract: 7, Account states. */
@@ -90,7 +90,7 @@ const UserSchema = defineTable('User', 'users', {
   federationHomeOrphaned: p.boolean().default(false),
   avatarSource: p.text().nullable(),
   bannerSource: p.text().nullable(),
-  /** Spec: User record. */
+  /** As the user's clients named them: nothing proves that these accounts exist. Spec: User record. */
   replicatedInstances: p.type(ReplicatedInstancesType).defaultRaw("'[]'"),
   discoverable: p.boolean().default(true),
   showActivity: p.boolean().default(true),
@@ -132,14 +132,20 @@ export class User extends UserSchema.class {
     return (this.homeUserId ?? homeUserId) === homeUserId
   }
 
-  /** Contract: 7, detached accounts. */
+  /**
+   * Keeps the former identity, so that a proof can reattach it. Throws for a local account, a stub and a tombstone.
+   * Contract: 7, detached accounts.
+   */
   detachFromHome(): void {
     if (this.isLocal() || this.isStub() || this.isDeleted) throw new Error('only a live replica can be detached')
     set(this, { detachedHomeInstance: this.homeInstance, formerHomeUserId: this.homeUserId })
     set(this, { homeInstance: null, homeUserId: null, federationHomeOrphaned: true })
   }
 
-  /** protocol.md 4.6. */
+  /**
+   * Any profile of the home counts afterwards: `profileUpdatedAt` is 0. Throws unless the account is live, detached and
+   * without two-factor. protocol.md 4.6.
+   */
   reattachToHome({ homeUserId, username }: { homeUserId: string; username: string }): void {
     if (!this.federationHomeOrphaned || this.isDeleted || this.secondFactor)
       throw new Error('only a live detached account without a second factor can be reattached')
@@ -169,20 +175,20 @@ export class User extends UserSchema.class {
     set(this, noRecovery)
   }
 
-  /** Spec: Bearer tokens, revocation. */
+  /** Revokes the tokens from before `at`, and ends the password reset link. Spec: Bearer tokens, revocation. */
   changePassword(passwordHash: string, at: RevocationTime): void {
     set(this, { passwordHash, hasPassword: true, passwordChangedAt: at, passwordChangeRequired: false, ...noRecovery })
     this.stateVersion += 1
   }
 
-  /** Contract: 3, sessions/end. */
+  /** Keeps the password, and ends the password reset link. Contract: 3, sessions/end. */
   endSessions(at: RevocationTime): void {
     const sessionsEndedAt = laterOf(at, this.sessionsEndedAt)
     set(this, { passwordChangedAt: at, sessionsEndedAt, sessionsEndedByReset: false, ...noRecovery })
     this.stateVersion += 1
   }
 
-  /** Contract: 5, suspend. */
+  /** Ends all sessions, also of an account that is suspended already. Contract: 5, suspend. */
   suspend(reason: string | null, at: RevocationTime): void {
     this.endSessions(at)
     if (this.suspendedAt == null) noteSuspensionChange(this, at)
@@ -214,13 +220,13 @@ export class User extends UserSchema.class {
     this.sessionsEndedAt = laterOf(at, this.sessionsEndedAt)
   }
 
-  /** Spec: Admin reset 2, 3. */
+  /** The user must choose a password after logging in with this one. Spec: Admin reset 2, 3. */
   resetPassword(passwordHash: string, at: RevocationTime): void {
     this.recover(passwordHash, at)
     this.passwordChangeRequired = true
   }
 
-  /** Contract: 5, role. */
+  /** Also decides whether the account must now turn on two-factor. Contract: 5, role. */
   setRole(isAdmin: boolean, demand: SecondFactorDemand): void {
     this.isAdmin = isAdmin
     this.stateVersion += 1

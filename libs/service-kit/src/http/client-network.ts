@@ -18,7 +18,7 @@ export function peerNetwork(address: string): string {
   return networkOf(address, 24, 64) ?? address
 }
 
-/** Contract: 3, sockets, sign-ins. */
+/** `network`: a /24 or /48, or `unknown`. `userAgent`: at most 256 characters. Contract: 3, sockets, sign-ins. */
 export type ClientDescription = { network: string; userAgent: string }
 
 export const unknownClient: ClientDescription = { network: 'unknown', userAgent: '' }

@@ -60,7 +60,7 @@ function withPictures({ origin }: Peer, profile: RemoteUser['profile']): RemoteU
   return { ...profile, ...Object.fromEntries(pictureFields.map((field) => [field, urlOf(profile[field])])) }
 }
 
-/** protocol.md 4.6, step 3. */
+/** Asks the home whose proof the token is. The token works once. protocol.md 4.6, step 3. */
 export async function askProof(
   deps: SendDeps & Pick<Deps, 'orm'>,
   { host, token }: z.infer<typeof verifyAttachProof.request>,

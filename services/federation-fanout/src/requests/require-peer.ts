@@ -81,7 +81,10 @@ async function verifyRequest(deps: PeerDeps, { headers, body, isProof, requestId
   return peer ? { outcome: 'accepted', peer, secret: verified.secret, signed } : { outcome: 'unknown_peer' }
 }
 
-/** Contract: 7, handshake, consent; protocol.md 2.8. */
+/**
+ * A signature with the new secret ends a rotation, with the offered one a handshake. Null: the peer is not active.
+ * Contract: 7, handshake, consent; protocol.md 2.8.
+ */
 async function takeProof(
   deps: PeerDeps,
   storedPeer: Peer,

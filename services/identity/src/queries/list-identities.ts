@@ -7,7 +7,7 @@ export async function listLinkedIdentities({ orm }: Pick<Deps, 'orm'>, userId: s
   return { identities: identities.map(identityReply) }
 }
 
-/** Contract: 3, Identity providers. */
+/** Leaves out issuer and subject. Times are in milliseconds since the epoch. Contract: 3, Identity providers. */
 export function identityReply({ id, provider, name, linkedAt, lastUsedAt }: LinkedIdentity) {
   return { id, provider, name: name ?? null, linkedAt: linkedAt.getTime(), lastUsedAt: lastUsedAt?.getTime() ?? null }
 }

@@ -23,7 +23,7 @@ function withClient<Input extends object>(input: Input, ctx: ParameterizedContex
   return { ...input, address, client: describeClient(ctx.req, address), requestId: requestIdOf(ctx) }
 }
 
-/** Contract: 3, as a whole; Spec: Registration 9. */
+/** None of these routes needs a token. Contract: 3, as a whole; Spec: Registration 9. */
 export function authRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true })
   const registrations = deps.metrics.counter('gatehouse_registrations_total', 'Registrations by outcome', ['outcome'])

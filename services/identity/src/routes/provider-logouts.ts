@@ -5,7 +5,7 @@ import type { Deps } from '../deps.ts'
 import { logOutByProvider } from '../operations/providers/log-out-by-provider.ts'
 import { counted } from '../replies/counted.ts'
 
-/** Contract: 3, Identity providers. */
+/** Providers call it: their logout token stands for a bearer token. Contract: 3, Identity providers. */
 export function providerLogoutRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true })
   const labels = ['provider', 'outcome']

@@ -14,7 +14,7 @@ import { outcomeOf, registeredReply, statusOf } from '../replies/replies.ts'
 
 type Context = ParameterizedContext<AppState>
 
-/** Contract: 3, Identity providers. */
+/** A cookie binds the callback to the browser, so a stranger's link logs nobody in. Contract: 3, Identity providers. */
 export function providerRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true })
   const { origin } = deps.config.publicAddress

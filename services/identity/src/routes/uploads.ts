@@ -10,7 +10,7 @@ import { refuseBeyondUnclaimed, uploadImage } from '../operations/profile/upload
 import { policy } from '../policy.ts'
 import { serveFile } from '../uploads/serve-file.ts'
 
-/** Contract: 3, uploads. */
+/** The temporary file is removed however the request ends. Contract: 3, uploads. */
 export function uploadRoutes(deps: Deps): Router<AppState> {
   const router = new Router<AppState>({ sensitive: true })
   router.post(endpoints.upload.path, refuseFullDisk(deps), admitUpload(deps), async (ctx) => {

@@ -2,7 +2,7 @@ const second = 1_000
 const minute = 60 * second
 
 export const noticePolicy = {
-  /** Contract: 3, Applications. */
+  /** Since the event: a receiver that is down for longer loses the notice. Contract: 3, Applications. */
   keptMs: 3 * 24 * 60 * minute,
   requestMs: 10 * second,
   /** Longer than a request. A replica that dies holds its receiver for so long. */

@@ -21,7 +21,10 @@ export type Outcome = { result: 'delivered' } | { result: 'refused' | 'failed'; 
 
 type SendDeps = Pick<Deps, 'outbound' | 'keyring' | 'subjects' | 'clock' | 'config'>
 
-/** OpenID Connect Back-Channel Logout 1.0, 2.5; RFC 8935, 2. */
+/**
+ * One attempt. What the receiver does is an outcome, never an error.
+ * OpenID Connect Back-Channel Logout 1.0, 2.5; RFC 8935, 2.
+ */
 export async function sendNotice(deps: SendDeps, notice: DueNotice): Promise<Outcome> {
   const { outbound, keyring, subjects, clock, config } = deps
   const { id, eventId, event, applicationId: audience, channel, uri: url, sector } = notice

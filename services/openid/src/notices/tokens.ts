@@ -5,7 +5,10 @@ import type { Fact } from './told-events.ts'
 const caep = 'https://schemas.openid.net/secevent/caep/event-type/'
 const risc = 'https://schemas.openid.net/secevent/risc/event-type/'
 
-/** OpenID CAEP 1.0, RISC Profile 1.0, Shared Signals Framework 1.0. */
+/**
+ * Each signal has exactly one of them, as the key in `events`.
+ * OpenID CAEP 1.0, RISC Profile 1.0, Shared Signals Framework 1.0.
+ */
 export const signalUris = {
   'session-revoked': `${caep}session-revoked`,
   'credential-change': `${caep}credential-change`,

@@ -125,7 +125,10 @@ const changes: Record<Exclude<SecurityNotice['what'], 'second_factor_blocked'>, 
   identity_unlinked: 'Identity provider removed.',
 }
 
-/** Contract: 3, Second factor, Passkeys, Identity providers. */
+/**
+ * A change is a toast. Wrong codes stay on the page, because someone else may have the password.
+ * Contract: 3, Second factor, Passkeys, Identity providers.
+ */
 function SecurityNotices({ user: { id: userId, hasPassword } }: { user: User }) {
   const { live } = useClient()
   const showToast = useToast()

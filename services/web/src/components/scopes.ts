@@ -1,6 +1,5 @@
 import { t, type Text } from '../language/language.ts'
 
-/** Contract: 3, Applications. */
 const scopeTexts: Readonly<Record<string, Text>> = {
   openid: 'Recognize your account when you log in',
   profile: 'See your username, display name and avatar',

@@ -7,7 +7,6 @@ import { Badge } from './status.tsx'
 type Socket = OpenSockets['sockets'][number]
 type Props = { answer: Pick<OpenSockets, 'sockets' | 'incomplete'>; ownSessionId?: string | null }
 
-/** Contract: 3, Sockets. */
 export function SocketList({ answer, ownSessionId = null }: Props) {
   const ownFirst = (one: Socket, other: Socket) =>
     Number(other.sessionId === ownSessionId) - Number(one.sessionId === ownSessionId)

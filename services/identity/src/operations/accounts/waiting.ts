@@ -59,7 +59,7 @@ export async function removeEnded(
   await em.nativeDelete(Registration, { $and: [held, ended] })
 }
 
-/** Contract: 3, Approval. */
+/** Throws registration_blocked. `network`: as `clientNetwork` returns it. Contract: 3, Approval. */
 export async function refuseBlocked(deps: Clocked, em: EntityManager, network: string): Promise<void> {
   const where = { network, until: { $gt: new Date(await deps.databaseTime(em)) } }
   if (await em.findOne(BlockedNetwork, where, { fields: ['network'] })) throw refuse.registration_blocked()

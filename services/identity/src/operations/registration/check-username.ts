@@ -63,7 +63,7 @@ function findLocalFault(username: string): Refusal | null {
   return isLength ? refuse.username_length_invalid() : refuse.username_characters_invalid()
 }
 
-/** Spec: Registration 2. */
+/** The error for the first broken rule. Call it only with an invalid username. Spec: Registration 2. */
 export function federatedFault(username: string): Refusal {
   const { baseName, domain } = parseFederatedUsername(username)
   if (domain === null) return refuse.replicated_username_format_required()

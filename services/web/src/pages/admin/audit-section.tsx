@@ -29,7 +29,7 @@ const listFilters = (): readonly Filter[] => [
   { name: 'before', label: 'To', type: 'date' },
 ]
 
-/** Contract: 5, audit. */
+/** The API filters by ID only, so a typed username is looked up first. Contract: 5, audit. */
 export function AuditSection() {
   const download = useMutation()
   const fetchPage = async (listQuery: ListQuery, signal: AbortSignal, client: Client, limit = pageSize) => {

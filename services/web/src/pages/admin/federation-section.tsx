@@ -174,7 +174,7 @@ function RequestRow({ request, onDecided }: { request: ApprovalRequest; onDecide
   )
 }
 
-/** Contract: 7, Deletion orders. */
+/** Waiting and overdue ones of all users. What a peer decided is not listed. Contract: 7, Deletion orders. */
 export function OpenOrders() {
   return (
     <div className="stack">

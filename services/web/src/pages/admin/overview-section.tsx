@@ -13,7 +13,6 @@ import { useQuery } from '../../hooks.ts'
 import { t, type Text } from '../../language/language.ts'
 import { upTo } from './format-count.ts'
 
-/** Contract: 5, Overview. */
 export function OverviewSection() {
   const query = useQuery('overview', (signal, client) => client.call('overview', { signal }), 'any')
   return (

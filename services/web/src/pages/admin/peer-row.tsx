@@ -151,7 +151,7 @@ function lastChangeOf({ revokedAt, activatedAt, createdAt }: Peer): { text: Text
 
 const maxRotationDays = 365
 
-/** Contract: 7, rotation. */
+/** Rotating interrupts nothing, because both secrets work for an hour. Contract: 7, rotation. */
 function RotationDialog({ row: { id, autoRotateIntervalDays }, name: host, ...props }: RowDialogProps<Peer>) {
   const rotation = useMutation()
   const typed = useText(String(autoRotateIntervalDays), rotation)

@@ -4,7 +4,7 @@ import { t, type Text } from '../../language/language.ts'
 
 export type PeerAct = 'rotate' | 'recheck' | 'reset' | 'revoke' | 'forget'
 
-/** Contract: 7, states of a peer. */
+/** `acts`: what is offered. The API rejects most others with 409 `peer_state`. Contract: 7, states of a peer. */
 export const peerStates: Record<Peer['status'], { tone: BadgeTone; label: Text; acts: readonly PeerAct[] }> = {
   active: { tone: 'good', label: 'active', acts: ['rotate', 'revoke'] },
   pending: { tone: 'warning', label: 'pending', acts: ['revoke'] },

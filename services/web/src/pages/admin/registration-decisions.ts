@@ -13,7 +13,7 @@ export type Outcome = Endpoints['decideRegistrations']['reply']
 const readMax = 300
 /** Fewer than the server takes: it decides on each alone. */
 const decidedAtOnce = 25
-/** Contract: 3, Approval. */
+/** After this time the server deletes a denied registration. Contract: 3, Approval. */
 const undoMs = 60_000
 
 /** All that wait, so that they can be sorted here, up to `readMax`. */

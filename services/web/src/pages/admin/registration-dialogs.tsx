@@ -35,7 +35,6 @@ export function ApproveDialog({ rows, work, onClose }: Props) {
   )
 }
 
-/** Contract: 3, Approval. */
 export function BlockDialog({ rows, work, onClose }: Props) {
   const reason = useText()
   const { data } = useQuery('settings', (signal, client) => client.call('getSettings', { signal }))

@@ -17,7 +17,7 @@ import { AuditRow } from './audit-section.tsx'
 import { UserLink } from './user-link.tsx'
 import { UserBadges, UserMenu } from './user-menu.tsx'
 
-/** Contract: 5, A user. */
+/** Reads again every 3 s until each deletion order had its first attempt, within 15 s. Contract: 5, A user. */
 export function UserDetails({ id, self }: { id: string; self: User }) {
   const describe: Work<UserDescription> = (signal, client) => client.call('describeUser', { params: { id }, signal })
   const query = useQuery(`user ${id}`, describe, 'users')
@@ -100,7 +100,7 @@ function AccountCard({ details }: { details: UserDescription }) {
   )
 }
 
-/** Contract: 3, Identity providers. */
+/** A provider that is no longer configured is shown by its ID. Contract: 3, Identity providers. */
 function IdentityCard({ identities }: { identities: readonly LinkedIdentity[] }) {
   const { providers } = useProviders()
   return (
@@ -119,7 +119,7 @@ function IdentityCard({ identities }: { identities: readonly LinkedIdentity[] })
   )
 }
 
-/** Contract: 4, Invites of members. */
+/** The server sends the latest 100. Contract: 4, Invites of members. */
 function InvitedCard({ invited }: { invited: NonNullable<UserDescription['invited']> }) {
   return (
     <Card title={t('Invited')}>
@@ -146,7 +146,6 @@ const orderStates = {
   overdue: { label: 'no response in 30 days', tone: 'warning' },
 } as const
 
-/** Contract: 7, Deletion orders. */
 function OrderCard({ orders }: { orders: NonNullable<UserDescription['orders']> }) {
   return (
     <Card title={t('Deletion on other instances')}>

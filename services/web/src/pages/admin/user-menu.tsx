@@ -88,7 +88,6 @@ function RoleDialog({ row: user, name: username, isSelf, onClose, onDone }: User
   )
 }
 
-/** Contract: 5, suspend. */
 function SuspendDialog({ row: user, name: username, ...props }: UserDialogProps) {
   const reason = useText()
   return (
@@ -140,7 +139,6 @@ const UnsuspendDialog = askBefore<User>({
   ),
 })
 
-/** Contract: 5, sessions/end. */
 const EndUserSessionsDialog = askBefore<User>({
   dialog: 'EndUserSessionsDialog',
   title: 'Log out {username} everywhere',
@@ -150,7 +148,6 @@ const EndUserSessionsDialog = askBefore<User>({
   done: '{username} is logged out everywhere.',
 })
 
-/** Contract: 5, Second factors of others. */
 const RemoveSecondFactorDialog = askBefore<User>({
   dialog: 'RemoveSecondFactorDialog',
   title: 'Turn off two-factor for {username}?',
@@ -166,7 +163,7 @@ const deletionModes = [
   ['full', 'Delete the messages too', 'The messages on those instances are deleted as well.'],
 ] as const
 
-/** Contract: 5, DELETE users. */
+/** The mode is for other instances: here everything is deleted. Contract: 5, DELETE users. */
 function DeleteUserDialog({ row: user, name: username, ...props }: UserDialogProps) {
   const mutation = useMutation()
   const [mode, setMode] = useState<DeletionMode>('soft')

@@ -27,7 +27,7 @@ const ReceiptNotice = lazy(async () => ({ default: (await import('./receipt-noti
 /** Called with the login request, so that both are under way at once. */
 export const loadHomePage = () => import('../home/home-page.tsx')
 
-/** Spec: Login. */
+/** The code is a second step, because only a right password shows that one is needed. Spec: Login. */
 // eslint-disable-next-line max-lines-per-function -- one form, whose two steps share its fields
 export function LoginPage() {
   const client = useClient()

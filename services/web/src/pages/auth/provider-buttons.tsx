@@ -19,7 +19,6 @@ type Props = {
   isOnlyWay?: boolean
 }
 
-/** Contract: 3, Identity providers. */
 export function ProviderButtons(props: Props) {
   const { providers, text = 'Log in with {provider}', entry, isFirst, isOnlyWay = false } = props
   const client = useClient()

@@ -4,7 +4,6 @@ import { t } from '../../language/language.ts'
 
 type Props = { value: string; onText: (text: string) => void; isRequired: boolean; error?: string | null }
 
-/** Contract: 3, Approval. */
 export function ReasonField({ value, onText, isRequired, error }: Props) {
   return (
     <Field

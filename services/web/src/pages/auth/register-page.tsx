@@ -12,7 +12,10 @@ import { ProofProgress } from './proof-progress.tsx'
 import { type Registration, useRegistration } from './use-registration.ts'
 import { WaitingStep } from './waiting-step.tsx'
 
-/** Spec: Client session behaviour, registration page. */
+/**
+ * A receipt in this browser shows the registration that waits, instead of the form.
+ * Spec: Client session behaviour, registration page.
+ */
 export function RegisterPage() {
   const registration = useRegistration()
   const { receipt, forgetReceipt } = registration

@@ -23,7 +23,7 @@ export function DataSection({ user }: { user: User }) {
   )
 }
 
-/** Contract: 3, export. */
+/** The archive is streamed, so its total size is unknown until the end. Contract: 3, export. */
 export function ExportDialog({ user, onClose }: { user: User; onClose: () => void }) {
   const { field, proof, mutation } = useOwnPassword('export-password')
   const [received, setReceived] = useState(0)

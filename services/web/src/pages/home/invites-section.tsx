@@ -12,7 +12,7 @@ import { useOwnAccount } from '../../own-account.ts'
 
 const views = { active: 'Active', archived: 'Inactive' } as const
 
-/** Contract: 4, Invites of members. */
+/** A revoked invite still counts for 30 days, so `left` does not rise. Contract: 4, Invites of members. */
 export function OwnInvitesCard({ user }: { user: User }) {
   const count = useOwnAccount(user).account?.memberInvites ?? 0
   const [status, setStatus] = useState<keyof typeof views>('active')

@@ -163,7 +163,7 @@ function settledOf(results: IdentityDeletions | null, orders: readonly Order[]):
   )
 }
 
-/** Contract: 7, fan-out. */
+/** The results follow waiting orders until each has ended or the dialog is closed. Contract: 7, fan-out. */
 function DeleteIdentitiesDialog({ remotes, onClose }: { remotes: readonly RemoteInstance[]; onClose: () => void }) {
   const mutation = useMutation()
   const [selected, setSelected] = useState<Readonly<Record<string, boolean>>>({})

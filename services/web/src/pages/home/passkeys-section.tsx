@@ -15,7 +15,7 @@ import { useOwnPassword } from './use-password.tsx'
 
 type Passkey = Endpoints['listPasskeys']['reply']['passkeys'][number]
 
-/** Contract: 3, Passkeys. */
+/** A browser without WebAuthn can list and remove passkeys, but not add one. Contract: 3, Passkeys. */
 export function PasskeysSection({ user }: { user: User }) {
   const query = useQuery(`passkeys ${user.id}`, (signal, client) => client.call('listPasskeys', { signal }))
   const [removed, setRemoved] = useTripState<Passkey | null>('removed passkey', null)

@@ -13,7 +13,6 @@ import { useCode, useOwnPassword, usePasswordAndCode } from './use-password.tsx'
 
 const dialogs = { setUp: SetUpDialog, renew: RenewCodesDialog, turnOff: TurnOffDialog }
 
-/** Contract: 3, Second factor. */
 export function SecondFactorSection({ user }: { user: User }) {
   const [opened, setOpened] = useTripState<keyof typeof dialogs | null>('second factor', null)
   const OpenDialog = opened && dialogs[opened]
@@ -167,7 +166,6 @@ function RecoveryCodes({ user, codes, onClose }: Props & { codes: readonly strin
   )
 }
 
-/** Contract: 3, Second factor. */
 function RenewCodesDialog({ user, onClose }: Props) {
   const { body, ...confirmation } = usePasswordAndCode('recovery-codes')
   return (
@@ -184,7 +182,6 @@ function RenewCodesDialog({ user, onClose }: Props) {
   )
 }
 
-/** Contract: 3, Second factor. */
 function TurnOffDialog({ user, onClose }: Props) {
   const { body, ...confirmation } = usePasswordAndCode('turn-off')
   return (

@@ -12,7 +12,7 @@ import { useClient, useQuery, useStore } from '../../hooks.ts'
 import { t, type Text } from '../../language/language.ts'
 import { useOwnPassword } from './use-password.tsx'
 
-/** Contract: 3, sockets and sessions/end. */
+/** Lists sockets: the server keeps no list of tokens. Contract: 3, sockets and sessions/end. */
 export function SessionsCard({ user }: { user: User }) {
   const { sessionId } = useStore(useClient().live)
   // Each socket of this page has another id.
@@ -52,7 +52,6 @@ export function SessionsCard({ user }: { user: User }) {
   )
 }
 
-/** Contract: 3, sessions/end. */
 function EndSessionsDialog({ user, onClose }: { user: User; onClose: () => void }) {
   const password = useOwnPassword('end-sessions-password')
   return (
@@ -87,7 +86,6 @@ const methods: Record<SignIns[number]['method'], Text> = {
 }
 const shownFirst = 5
 
-/** Contract: 3, Sign-ins. */
 export function SignInsCard({ user }: { user: User }) {
   const [isWhole, setWhole] = useState(false)
   const query = useQuery('sign-ins', (signal, client) => client.call('listSignIns', { signal }))
