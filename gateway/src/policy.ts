@@ -17,7 +17,11 @@ export const policy = {
   waitingRequestsPerNetwork: 512,
   /** Account states have connections of their own, so that requests cannot delay them. */
   stateConnectionsPerReplica: 4,
-  upstreamKeepAliveMs: 30_000,
+  /**
+   * An idle connection is closed before a service would close it, since a request that meets its end is lost. Services of ours
+   * wait for a second when they stop; others close them after 2 s or later.
+   */
+  upstreamKeepAliveMs: 500,
   cachedStatements: 10_000,
   /** Each further failure doubles the time, up to the maximum. */
   ejection: { firstMs: 500, mostMs: 10_000 },

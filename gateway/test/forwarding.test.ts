@@ -43,6 +43,15 @@ describe('Forwarding', () => {
     expect(response.headers.has('x-powered-by')).to.equal(false)
   })
 
+  it('closes an idle connection to a service, which offers to keep it for a minute', async () => {
+    harness.stub.server.keepAliveTimeout = 60_000
+
+    const response = await fetch(`${harness.url}/api/users/@me`, { headers: bearer() })
+
+    expect([response.status, harness.stub.sockets.size > 0]).to.deep.equal([200, true])
+    await eventually('no connection is left', () => harness.stub.sockets.size === 0)
+  })
+
   /** Contract: 3, check-invite. */
   it('passes any query to check-invite, and no malformed one to another route', async () => {
     harness.stub.behave = (request, response) => void response.end(request.url)

@@ -175,6 +175,8 @@ function openPools(origin: string, { timeouts, capacity, inProcess }: ReplicaOpt
       connections,
       pipelining: 1,
       keepAliveTimeout: policy.upstreamKeepAliveMs,
+      // Whatever longer time the service offers.
+      keepAliveMaxTimeout: policy.upstreamKeepAliveMs,
       connect: open ? connectInProcess(open) : { timeout: timeouts.connectMs },
       bodyTimeout: timeouts.bodyMs,
     })
