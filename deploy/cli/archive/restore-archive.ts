@@ -41,7 +41,11 @@ export async function restoreArchive(options: RestoreOptions): Promise<ArchiveMa
     kind: 'restore',
     check: (client) => requireSameSchema(client, header, manifest),
     fill: async (client, staging) => {
-      await withoutIndexes(client, () => restoreMembers(client, options, { manifest, staging }))
+      await withoutIndexes(client, async () => {
+        await restoreMembers(client, options, { manifest, staging })
+        // References are checked by a plan, and the instance starts with plans too.
+        await client.query(`analyze ${Object.keys(manifest.tables).map(quote).join(', ')}`)
+      })
       for (const [name, { value, isCalled }] of Object.entries(manifest.sequences))
         await client.query('select setval($1::regclass, $2::bigint, $3)', [quote(name), value, isCalled])
       await client.query(`update users set status = 'offline' where status <> 'offline'`)
