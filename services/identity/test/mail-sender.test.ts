@@ -1,4 +1,5 @@
 import { Email, Mail, RecoveryRequest, type User } from '@gatehouse/domain'
+import { openMailer } from '@gatehouse/mail'
 import { startSmtpServer, type TestSmtpServer } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { enqueueNotice } from '../src/mail/outbox.ts'
@@ -36,6 +37,17 @@ describe('The sender of mail', () => {
     const at = identity.clock.now()
     for (let time = 0; time < times; time += 1) await enqueueNotice(em, { user, kind: 'password_changed', at })
   }
+  /** Each to an address of its own. */
+  async function enqueueMany(count: number): Promise<void> {
+    const user = await buildReader()
+    const at = new Date(identity.clock.now())
+    await identity.deps.orm.em.fork().execute(
+      `insert into mails (user_id, kind, address, key, language, data, created_at, next_at, expires_at)
+       select ?, 'password_changed', 'a' || n || '@mail.example', 'a' || n || '@mail.example', 'en', '{"at": 1}', ?, ?, ?
+       from generate_series(1, ?) n`,
+      [user.id, at, at, new Date(at.getTime() + 24 * hour), count],
+    )
+  }
   async function buildReader(): Promise<User> {
     const user = await buildUser(identity)
     await giveEmail(identity, user)
@@ -70,20 +82,23 @@ describe('The sender of mail', () => {
     this.timeout(120_000)
     await using other = await startTestIdentity({ databaseUrl: identity.databaseUrl, config: { mail: mailTo(server) } })
     other.clock.set(identity.clock.now())
-    const em = identity.deps.orm.em.fork()
-    const user = await buildReader()
-    const at = new Date(identity.clock.now())
-    await em.execute(
-      `insert into mails (user_id, kind, address, key, language, data, created_at, next_at, expires_at)
-       select ?, 'password_changed', 'a' || n || '@mail.example', 'a' || n || '@mail.example', 'en', '{"at": 1}', ?, ?, ?
-       from generate_series(1, 1000) n`,
-      [user.id, at, at, new Date(at.getTime() + 24 * hour)],
-    )
+    await enqueueMany(1_000)
     await Promise.all([sendMails(identity), sendMails(other), sendMails(identity), sendMails(other)])
 
     expect(server.mails).to.have.length(1_000)
     expect(new Set(server.mails.map(({ to }) => to))).to.have.property('size', 1_000)
     expect(await waiting()).to.equal(0)
+  })
+
+  it('rests between batches, so that requests are answered meanwhile', async () => {
+    const mail = mailTo(server)
+    using mailer = await openMailer(mail)
+    await enqueueMany(41)
+    const rests: number[] = []
+    await sendDueMails({ ...identity.deps, mailer, mail }, async (ms) => void rests.push(ms))
+
+    // Twenty at a time; the clock stands still while they are sent.
+    expect(rests).to.deep.equal([200, 200])
   })
 
   it('tries again after a temporary refusal, later each time, with one Message-ID, for a day', async () => {

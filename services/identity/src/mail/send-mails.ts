@@ -2,7 +2,7 @@ import { decrypt, mailContext } from '@gatehouse/auth'
 import { bigintArray, changeRows, read, transaction } from '@gatehouse/database'
 import { Email, Mail } from '@gatehouse/domain'
 import { mailIntervalMs, openMailer, renderMail, type Failure, type Mailer, type MailKind } from '@gatehouse/mail'
-import { startPeriodicTask, backoffMs } from '@gatehouse/runtime'
+import { startPeriodicTask, backoffMs, delay } from '@gatehouse/runtime'
 import type { MailConfig } from '@gatehouse/service-kit'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
@@ -23,7 +23,7 @@ export async function startMailSender(deps: SenderDeps & Pick<Deps, 'timer'>): P
     const mailer = await openMailer(mail)
     const task = startPeriodicTask({ name: 'mail', everyMs: mailIntervalMs, log, timer }, async () => {
       await resolveRecoveryRequests(deps)
-      await sendDueMails({ ...deps, mailer, mail })
+      await sendDueMails({ ...deps, mailer, mail }, (ms) => delay(timer, ms))
     })
     opening.use(task)
     // First, so that the task does not wait for a server that hangs.
@@ -32,9 +32,13 @@ export async function startMailSender(deps: SenderDeps & Pick<Deps, 'timer'>): P
   return opening.move()
 }
 
-/** At least once, in the order in which they are due. Stops while the server cannot be reached. */
-export async function sendDueMails(deps: SendingDeps): Promise<void> {
+/**
+ * At least once, in the order in which they are due. Stops while the server cannot be reached. With `pause`, in milliseconds, a
+ * mail server that is fast leaves time for requests.
+ */
+export async function sendDueMails(deps: SendingDeps, pause?: (ms: number) => Promise<void>): Promise<void> {
   for (;;) {
+    const startedAt = deps.clock.now()
     const { taken, isMore } = await takeDue(deps)
     if (taken.length > 0) {
       const { instanceName } = await loadSettings(deps.orm.em)
@@ -42,6 +46,8 @@ export async function sendDueMails(deps: SendingDeps): Promise<void> {
       if (outcomes.includes('unreachable')) return
     }
     if (!isMore) return
+    const restMs = taken.length * policy.mailMs - (deps.clock.now() - startedAt)
+    if (restMs > 0) await pause?.(restMs)
   }
 }
 
