@@ -296,6 +296,21 @@ describe('Approval of registrations', () => {
     expect(idsOf(await listed(`q=${all[2]!.username}`))).to.deep.equal(ids.slice(2))
   })
 
+  it('counts a thousand at most, of a search too, and none that was denied', async () => {
+    const fill = `insert into registrations (id, receipt_hash, created_at, username, reason, denied_at)
+      select n, n::text, ?, 'crowd_' || n, 'tea', case when n > ? then ?::timestamptz end from generate_series(1, 1002) n`
+    const now = new Date(identity.clock.now())
+    const countAt = async (waiting: number) => {
+      const em = identity.deps.orm.em.fork()
+      await em.execute('delete from registrations')
+      await em.execute(fill, [now, waiting, now])
+      return [(await listed()).total, (await listed('q=tea')).total, (await listed('q=crowd_7')).total]
+    }
+
+    expect(await countAt(1_002)).to.deep.equal([1_000, 1_000, 111])
+    expect(await countAt(998)).to.deep.equal([998, 998, 111])
+  })
+
   it('decides on many, each on its own', async () => {
     const [one, two, three] = [
       await buildRegistration(identity),

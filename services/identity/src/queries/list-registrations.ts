@@ -34,7 +34,8 @@ const columns = `id::text as id, username, display_name as "displayName", reason
 const texts = `fold_names(username,
   coalesce(display_name, '') || chr(10) || coalesce(reason, '') || chr(10) || coalesce(network, ''))`
 
-type Where = { sql: string; values: unknown[] }
+/** `total`: where it is known already. */
+type Where = { sql: string; values: unknown[]; total?: number }
 
 /** Oldest first, with those that were denied in the last minute. Contract: 3, Approval. */
 export async function listRegistrations(
@@ -45,12 +46,12 @@ export async function listRegistrations(
   const { created, denied } = boundsAt(await databaseTime(em))
   const text = inOneLine(q ?? '').trim()
   const all: Where = { sql: 'from registrations where username is not null and created_at > ?', values: [created] }
-  const { sql, values } = text ? await findMatching(em, all, text) : all
+  const { sql, values, total } = text ? await findMatching(em, all, text) : all
   const page = `select ${columns} ${sql} and (denied_at is null or denied_at > ?) and id > ? order by registrations.id limit ?`
   const counting = `select count(*)::int as total from (select ${sql} and denied_at is null limit ${limits.waitingCountMax}) as waiting`
   const [rows, [counted]] = await Promise.all([
     read<Row>(em, page, [...values, denied, cursor ?? '0', limit + 1]),
-    read<{ total: number }>(orm.em.fork(), counting, values),
+    total === undefined ? read<{ total: number }>(orm.em.fork(), counting, values) : [{ total }],
   ])
   const registrations = rows.slice(0, limit)
   const nextCursor = rows.length > limit ? (registrations.at(-1)?.id ?? null) : null
@@ -65,8 +66,13 @@ async function findMatching(em: EntityManager, { sql, values }: Where, text: str
   const { matches, parts } = await searchNames(em, text, texts)
   const matching: Where = { sql: `${sql} and ${matches.sql}`, values: [...values, ...matches.values] }
   const byIndex = hasParts(texts, parts)
-  const reading = `select id::text as id ${matching.sql} and ${byIndex.sql} limit ${limits.waitingCountMax + 1}`
-  const ids = await read<{ id: string }>(em, reading, [...matching.values, ...byIndex.values])
-  if (ids.length > limits.waitingCountMax) return matching
-  return { sql: `${sql} and id = any(?::bigint[])`, values: [...values, bigintArray(ids.map(({ id }) => id))] }
+  const most = limits.waitingCountMax
+  const reading = `select id::text as id, denied_at is null as "isWaiting" ${matching.sql} and ${byIndex.sql} limit ${most + 1}`
+  const rows = await read<{ id: string; isWaiting: boolean }>(em, reading, [...matching.values, ...byIndex.values])
+  if (rows.length <= most) {
+    const ids = bigintArray(rows.map(({ id }) => id))
+    return { sql: `${sql} and id = any(?::bigint[])`, values: [...values, ids] }
+  }
+  const waiting = rows.filter(({ isWaiting }) => isWaiting).length
+  return waiting < most ? matching : { ...matching, total: most }
 }
