@@ -148,3 +148,8 @@ export const upstreamDelivery = z.object({
   message: z.looseObject({ type: z.string() }),
 })
 export type UpstreamDelivery = z.infer<typeof upstreamDelivery>
+
+/** These users are seen by others now. It comes where deliveries do. */
+export const upstreamAnnouncement = z.strictObject({
+  audienceChanged: z.array(snowflake).min(1).max(upstreamLimits.accountIds),
+})

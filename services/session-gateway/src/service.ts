@@ -138,7 +138,10 @@ function createAccountReads({ orm }: SessionGatewayResources, { accountReadMs }:
   return createAccountStates({ load: async (userIds) => ({ states: await read(userIds) }) })
 }
 
-async function openPresence(opening: AsyncDisposableStack, presenceDeps: Parameters<typeof startUpstreams>[0]) {
+async function openPresence(
+  opening: AsyncDisposableStack,
+  presenceDeps: Omit<Parameters<typeof startUpstreams>[0], 'feed'>,
+) {
   const node = await registerNode(presenceDeps)
   const remotePresences = createRemotePresences()
   const common = { ...presenceDeps, node, remotePresences, presenceStore: createPresenceStore(presenceDeps) }

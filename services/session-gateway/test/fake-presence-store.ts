@@ -110,6 +110,13 @@ export class FakePresenceStore implements PresenceStore {
     }
   }
 
+  async recordAgain(userIds: readonly string[], nodeId: string): Promise<PresenceChange[]> {
+    const users = userIds.filter((id) => this.rows.get(nodeId)?.has(id))
+    const again = users.map((userId) => ({ userId, status: 'online' as const }))
+    this.changes.push(...again.map((change) => ({ ...change, nodeId })))
+    return again
+  }
+
   async #wait(): Promise<TransactionEnd> {
     if (!this.isHeld) return 'committed'
     this.#held = Promise.withResolvers()

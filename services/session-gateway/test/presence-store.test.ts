@@ -130,6 +130,21 @@ for (const [where, open] of [
       expect(await changesSince(since)).to.have.length(2)
     })
 
+    it('records again those whom it has online on this node, and nobody else', async () => {
+      const [here, elsewhere, gone] = [await backing.buildUser(), await backing.buildUser(), await backing.buildUser()]
+      await write({ online: [here, gone] })
+      await write({ offline: [gone] })
+      await write({ online: [elsewhere] }, otherNodeId)
+      const since = await snapshot()
+
+      const again = await store.recordAgain([here, elsewhere, gone, '404'], nodeId)
+
+      expect(again).to.deep.equal([{ userId: here, status: 'online' }])
+      expect(await changesSince(since)).to.deep.equal([
+        { userId: here, status: 'online', recordedBy: nodeId, ...native },
+      ])
+    })
+
     it('shows it in pages, which have no user twice and end', async () => {
       const users = await Promise.all(Array.from({ length: 5 }, () => backing.buildUser()))
       const since = await snapshot()

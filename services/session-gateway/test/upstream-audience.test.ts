@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { connect as connectToNats } from 'nats'
 import { signIn } from './client.ts'
 import { buildUser, openCluster, quick, type Cluster, type Node } from './harness.ts'
-import { countOf, openUpstreams } from './upstreams.ts'
+import { countOf, openUpstreams, total } from './upstreams.ts'
 
 type Asked = { users: string[] }
 
@@ -74,6 +74,43 @@ describe('the audience that an upstream answers', () => {
     expect(statusesOf(other)).to.deep.equal([])
     expect(await countOf(nodes[0], 'gatehouse_upstream_questions_total', 'broken', 'wrong', 'audience')).to.be.above(0)
     await Promise.all([first.close(), other.close()])
+  })
+
+  it('sees who was online before, once the upstream announces that others see them now', async () => {
+    const [alice, bob, stranger] = [await buildUser(cluster), await buildUser(cluster), await buildUser(cluster)]
+    let members: string[] = []
+    await using room = await openRoom(() => members)
+    const first = await signIn(nodes[0].url, alice.token)
+    const second = await signIn(nodes[1].url, bob.token)
+    const other = await signIn(nodes[0].url, stranger.token)
+    const heardOf = (client: typeof first, id: string) => client.messages.filter(({ userId }) => userId === id)
+    expect(first.ready.presences).to.deep.equal({ [alice.id]: 'online' })
+
+    members = [alice.id, bob.id]
+    await eventually('each hears of the other', () => {
+      room.chat.audienceChanged([bob.id, alice.id, '9223372036854775807'])
+      return heardOf(first, bob.id).length > 0 && heardOf(second, alice.id).length > 0
+    })
+    await other.synchronize()
+
+    expect(heardOf(first, bob.id)[0]).to.include({ type: 'presence_update', status: 'online' })
+    expect([...heardOf(other, bob.id), ...heardOf(other, alice.id)]).to.deep.equal([])
+    await Promise.all([first.close(), second.close(), other.close()])
+  })
+
+  it('is announced by an upstream that answers it alone, and for a hundred at most', async () => {
+    const mute = scope.use(await openUpstreams(cluster, [{ name: 'mute', messages: ['mute.'] }]))
+    const node = await cluster.startNodeWith({ config: { upstreamsFile: mute.path } })
+    const [own, chat] = [await mute.connect('mute'), await upstreams.connect('chat')]
+    const invalid = async () => [
+      await countOf(node, total, 'mute', 'invalid'),
+      await countOf(nodes[0], total, 'chat', 'invalid'),
+    ]
+
+    own.audienceChanged(['1'])
+    chat.audienceChanged(Array.from({ length: 101 }, (_, n) => `${n + 1}`))
+
+    await eventually('both are dropped', async () => (await invalid()).join() === '1,1')
   })
 
   it('goes on without an answer, and gets what was missed when the upstream answers again', async () => {

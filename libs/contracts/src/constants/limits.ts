@@ -87,7 +87,7 @@ export const upstreamLimits = {
   messageTimeoutMs: 5_000,
   errorTextMax: 200,
   audienceIds: 1_000,
-  /** What upstreams ask: the life of their statement, ids in a request, accounts of a page. */
+  /** What upstreams ask: the life of their statement, ids in a request or an announcement, accounts of a page. */
   askSeconds: 60,
   accountIds: 100,
   changesPage: 1_000,

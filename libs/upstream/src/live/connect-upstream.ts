@@ -57,6 +57,8 @@ export type UpstreamConnection = AsyncDisposable & {
   onQuestion<N extends QuestionName>(name: N, answer: Answering<N>): void
   /** May be lost: a client sees the truth in its next `ready`. With `access`, only who is an admin at that moment gets it. */
   deliver(to: Audience, message: LiveMessage, options?: DeliveryOptions): void
+  /** Others see these users now, 100 at most: their presence is sent again. */
+  audienceChanged(userIds: readonly string[]): void
   /** One replica gets each. Handlers must be idempotent. */
   onEvent(handle: EventHandler): void
   onEvent(names: readonly EventName[], handle: EventHandler): void
@@ -121,6 +123,9 @@ export async function connectUpstream(options: UpstreamOptions): Promise<Upstrea
     },
     deliver(to, message, options = {}) {
       nc.publish(`${subject}.deliver`, JSON.stringify({ ...options, to, message }))
+    },
+    audienceChanged(userIds) {
+      nc.publish(`${subject}.deliver`, JSON.stringify({ audienceChanged: userIds }))
     },
     onEvent(...given: [EventHandler] | [readonly EventName[], EventHandler]) {
       const [names, handle] = given.length === 1 ? [eventNames, given[0]] : given

@@ -52,6 +52,24 @@ describe('the feed of presence', () => {
     expect(node.store.reads).to.equal(1)
   })
 
+  it('records users again in one statement for all who are announced meanwhile', async () => {
+    const node = await openNode()
+    await node.write(here, { online: [user, another] })
+    await node.advance(0)
+    const batches: (readonly string[])[] = []
+    const record = node.store.recordAgain.bind(node.store)
+    node.store.recordAgain = async (userIds, nodeId) => {
+      batches.push(userIds)
+      return await record(userIds, nodeId)
+    }
+
+    await Promise.all([[user], [user, another], [another]].map((ids) => node.feed.recordAgain(ids)))
+    await node.advance(60_000)
+
+    expect(batches).to.deep.equal([[user, another]])
+    expect(node.sent.slice(-2)).to.deep.equal([`${user} online`, `${another} online`])
+  })
+
   it('reads more changes than one read may have in pages, and misses none that is committed meanwhile', async () => {
     const node = await openNode()
     const users = Array.from({ length: 2 * policy.changesPerRead + 1 }, (_, index) => String(100 + index))

@@ -1,4 +1,5 @@
 import { presenceRecorded, remotePresenceReported } from '@gatehouse/contracts'
+import { coalesce } from '@gatehouse/runtime'
 import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
 import { emptyAudience } from './audience.ts'
@@ -33,7 +34,7 @@ import type { UpstreamAudience } from './upstream-audience.ts'
 
 type FeedDeps = Pick<OperationContext, 'bus' | 'timer' | 'timings' | 'log' | 'clock'> &
   SendDeps & {
-    presenceStore: Pick<PresenceStore, 'readAudience' | 'readChanges'>
+    presenceStore: Pick<PresenceStore, 'readAudience' | 'readChanges' | 'recordAgain'>
     remotePresences: RemotePresences
     node: { readonly id: string }
     upstreamAudience?: Pick<UpstreamAudience<VisibleChange>, 'tell' | 'forget'>
@@ -136,6 +137,19 @@ export async function openPresenceFeed(deps: FeedDeps) {
     if (remotePresences.report(presence, clock.now())) addReported([presence.userId])
   }
 
+  /** Other nodes read after a lost message with their next heartbeat. */
+  function wakeAll(changes: readonly PresenceChange[]): void {
+    if (changes.length === 0) return
+    void bus.publish(presenceRecorded, { by: node.id })
+    wake()
+  }
+
+  // One statement at a time, however many are announced.
+  const recordAgain = coalesce<never>(async (userIds) => {
+    wakeAll(await presenceStore.recordAgain(userIds, node.id))
+    return []
+  })
+
   const events = [presenceRecorded, remotePresenceReported] as const
   const subscription = await bus.subscribe(events, async ({ name, payload }) => {
     if (name === 'RemotePresenceReported') report(payload)
@@ -144,13 +158,13 @@ export async function openPresenceFeed(deps: FeedDeps) {
   return {
     wake,
     report,
-    /** Other nodes read after a lost message with their next heartbeat. */
     recorded(changes: readonly PresenceChange[]): void {
-      if (changes.length === 0) return
-      void bus.publish(presenceRecorded, { by: node.id })
       for (const { status } of changes) deps.sessionMetrics.presenceChanges.inc({ status })
-      wake()
+      wakeAll(changes)
     },
+    /** Others see these users now. Those that are online here are sent as if they had just come. Rejects when the database fails. */
+    recordAgain: async (userIds: readonly string[]): Promise<void> =>
+      void (await Promise.all(userIds.map(recordAgain))),
     expireReports: () => addReported(remotePresences.expire(clock.now())),
     /** The audience of a deleted account cannot be read. */
     sendDeletion(userId: string, audience: readonly string[]): void {

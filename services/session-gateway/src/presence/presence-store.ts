@@ -52,6 +52,17 @@ export function createPresenceStore(context: Pick<OperationContext, 'orm' | 'tim
     readAudience: (users: AudienceOf, present: PresentUsers) => readAudience(context, users, present),
     findVisible: (userId: string, among: Parameters<typeof findVisible>[2]) => findVisible(context, userId, among),
     readChanges,
+    /** What it gives is recorded as changes of now: those users that are online on the node. */
+    recordAgain: (userIds: readonly string[], nodeId: string): Promise<PresenceChange[]> =>
+      read<PresenceChange>(
+        em.fork(),
+        `with changes as (
+           select users.id, status from users join presences on user_id = users.id
+           where users.id = any(?::bigint[]) and node_id = ?::uuid and status = 'online' order by users.id
+         ), recorded as (${recordChanges})
+         ${selectChanges}`,
+        [bigintArray(userIds), nodeId, nodeId],
+      ),
   }
 }
 

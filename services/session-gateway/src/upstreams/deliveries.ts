@@ -2,12 +2,14 @@ import { snowflake, upstreamLimits } from '@gatehouse/contracts'
 import { bigintArray, read } from '@gatehouse/database'
 import { coalesce, shareWork } from '@gatehouse/runtime'
 import type { OccasionalLog } from '@gatehouse/service-kit'
-import { readJson, upstreamDelivery, type UpstreamDelivery, type UpstreamQuestions } from '@gatehouse/upstreams'
+import { readJson, upstreamAnnouncement, upstreamDelivery } from '@gatehouse/upstreams'
+import type { UpstreamDelivery, UpstreamQuestions } from '@gatehouse/upstreams'
 import { LRUCache } from 'lru-cache'
 import { sendOrKeep } from '../connection/send-text.ts'
 import { encodeFrame } from '../connection/session-socket.ts'
 import type { OperationContext } from '../context.ts'
 import { policy } from '../policy.ts'
+import type { PresenceFeed } from '../presence/presence-feed.ts'
 import { findCurrentState, isAuthenticated, refuseAdmin } from '../sessions/session-registry.ts'
 import type { AuthenticatedSocket, CallerDeps, SessionRegistry } from '../sessions/session-registry.ts'
 import { messagePrefixOf, type LiveUpstream } from './upstream-set.ts'
@@ -18,6 +20,7 @@ type DeliveryDeps = CallerDeps &
   MembersDeps &
   Pick<OperationContext, 'log' | 'sessionMetrics'> & {
     sessions: Pick<SessionRegistry, 'find' | 'findSession'>
+    feed: Pick<PresenceFeed, 'recordAgain'>
     occasionalLog: Pick<OccasionalLog, 'warn'>
   }
 
@@ -56,6 +59,7 @@ export function createDeliveries(deps: DeliveryDeps) {
     if (upstream.isRemoved) return
     const parsed = parseDelivery(bytes)
     if (!parsed) return drop(upstream, 'invalid')
+    if ('audienceChanged' in parsed) return void announce(upstream, parsed.audienceChanged)
     const { to, access, except, message } = parsed
     if (!upstream.definition.messages.includes(messagePrefixOf(message.type))) return drop(upstream, 'foreign_type')
     const frame = encodeFrame(message)
@@ -63,6 +67,16 @@ export function createDeliveries(deps: DeliveryDeps) {
     if ('space' in to || access) return void deliverLater(upstream, delivery)
     for (const socket of 'users' in to ? socketsOf(to.users) : sessionSockets(to.sessions)) send(socket, delivery)
     count(upstream, 'delivered')
+  }
+
+  async function announce(upstream: LiveUpstream, userIds: readonly string[]): Promise<void> {
+    if (!upstream.definition.answers.includes('audience')) return drop(upstream, 'invalid')
+    try {
+      await deps.feed.recordAgain(userIds)
+      count(upstream, 'delivered')
+    } catch (err) {
+      drop(upstream, 'lost', err)
+    }
   }
 
   async function deliverLater(upstream: LiveUpstream, delivery: Delivery): Promise<void> {
@@ -112,10 +126,11 @@ export function createDeliveries(deps: DeliveryDeps) {
   }
 }
 
-function parseDelivery(bytes: Uint8Array): UpstreamDelivery | undefined {
+function parseDelivery(bytes: Uint8Array) {
   if (bytes.length > upstreamLimits.deliveryBytes) return undefined
   try {
-    return upstreamDelivery.safeParse(readJson(bytes)).data
+    const value = readJson(bytes)
+    return upstreamDelivery.safeParse(value).data ?? upstreamAnnouncement.safeParse(value).data
   } catch {
     return undefined
   }

@@ -4,6 +4,7 @@ import { startPeriodicTask } from '@gatehouse/runtime'
 import { ConfigurationError, OccasionalLog } from '@gatehouse/service-kit'
 import { type Upstream, upstreamEvents, UpstreamQuestions, watchUpstreams } from '@gatehouse/upstreams'
 import type { OperationContext } from '../context.ts'
+import type { PresenceFeed } from '../presence/presence-feed.ts'
 import type { SessionRegistry } from '../sessions/session-registry.ts'
 import { createDeliveries } from './deliveries.ts'
 import { createMessageForwarder } from './message-forwarder.ts'
@@ -23,7 +24,10 @@ export function createUpstreams(context: OperationContext) {
   return { ...deps, forwarder: createMessageForwarder(deps), readyParts: createReadyParts(deps) }
 }
 
-type ConnectionDeps = ReturnType<typeof createUpstreams> & { sessions: SessionRegistry }
+type ConnectionDeps = ReturnType<typeof createUpstreams> & {
+  sessions: SessionRegistry
+  feed: Pick<PresenceFeed, 'recordAgain'>
+}
 
 /** Reads the file again on SIGHUP. Throws ConfigurationError. Contract: 8, settings, GATEHOUSE_UPSTREAMS. */
 export async function startUpstreams(deps: ConnectionDeps, file: string | undefined): Promise<AsyncDisposable> {
@@ -100,7 +104,9 @@ function openConnections(deps: ConnectionDeps, plain: PlainSubjects) {
         await subscription[Symbol.asyncDispose]()
       }
       for (const upstream of upstreams.all) {
-        if (upstream.definition.messages.length === 0 || subscriptions.has(upstream)) continue
+        const { messages, answers } = upstream.definition
+        const isSilent = messages.length === 0 && !answers.includes('audience')
+        if (isSilent || subscriptions.has(upstream)) continue
         const receive = (bytes: Uint8Array) => deliveries.receive(upstream, bytes)
         subscriptions.set(upstream, await plain.subscribe(upstream.subjects.deliver, receive))
       }
