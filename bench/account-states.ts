@@ -52,8 +52,8 @@ async function suspend({ orm }: Deps): Promise<void> {
 /** Of the size that a suspended account has. */
 async function measureBare(peers: readonly Peer[]): Promise<number> {
   const events = [
-    { messageId: person, told: 'x'.repeat(450) },
-    { messageId: `${person}-20`, told: 'x'.repeat(150) },
+    { messageId: person, text: 'x'.repeat(450) },
+    { messageId: `${person}-20`, text: 'x'.repeat(150) },
   ]
   await using bare = bareFanOut(peers, { ...endpoints.relay, body: { version: 1, events } })
   return await timeOf(bare.run)

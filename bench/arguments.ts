@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util'
 import type { Run } from './rounds.ts'
 
-export type Chosen = { names: string[]; run: Run; isMarkdown: boolean; isWriting: boolean }
+export type Choice = { names: string[]; run: Run; isMarkdown: boolean; isWriting: boolean }
 
 /** Reads `[name …] [--rounds <n>] [--markdown] [--write]`; no name is all of them. Throws with a sentence that a person can act on. */
-export function readArguments(args: string[], known: readonly string[]): Chosen {
+export function readArguments(args: string[], benchmarkNames: readonly string[]): Choice {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
@@ -14,13 +14,13 @@ export function readArguments(args: string[], known: readonly string[]): Chosen 
       write: { type: 'boolean', default: false },
     },
   })
-  const unknown = positionals.filter((name) => !known.includes(name))
+  const unknown = positionals.filter((name) => !benchmarkNames.includes(name))
   if (unknown.length > 0) {
-    throw new Error(`no benchmark called ${unknown.join(', ')}; there are ${known.join(', ')}, and compare`)
+    throw new Error(`no benchmark called ${unknown.join(', ')}; there are ${benchmarkNames.join(', ')}, and compare`)
   }
   const rounds = values.rounds === undefined ? undefined : readCount('--rounds', values.rounds, 100)
   return {
-    names: positionals.length > 0 ? positionals : [...known],
+    names: positionals.length > 0 ? positionals : [...benchmarkNames],
     run: { rounds: (usual) => rounds ?? usual },
     isMarkdown: values.markdown,
     isWriting: values.write,

@@ -202,13 +202,13 @@ describe('npm run bench -- compare', () => {
   })
 
   it('takes the password of a given account from the environment', () => {
-    const given = ['http://localhost:1', '--username', 'ada']
+    const args = ['http://localhost:1', '--username', 'ada']
 
-    expect(readCompareOptions(given, { BENCH_PASSWORD: 'secret' }).account).to.eql({
+    expect(readCompareOptions(args, { BENCH_PASSWORD: 'secret' }).account).to.eql({
       username: 'ada',
       password: 'secret',
     })
-    expect(() => readCompareOptions(given, {})).to.throw('BENCH_PASSWORD')
+    expect(() => readCompareOptions(args, {})).to.throw('BENCH_PASSWORD')
     expect(() => readCompareOptions(['http://localhost:1', '--rounds', '6'], {})).to.throw('from 1 to 5')
   })
 })

@@ -56,13 +56,13 @@ async function weakenHash(folder: string, password: string): Promise<void> {
 }
 
 type Sent = { headers: Headers; body: Record<string, unknown> }
-type Given = { body?: object; cookie?: string }
+type RequestOptions = { body?: object; cookie?: string }
 
 function openClient({ url, pid }: { url: string; pid: number }) {
   let calls = 0
   return {
     /** Each of another address, as a proxy would tell it. */
-    send: async (method: string, path: string, { body, cookie }: Given = {}): Promise<Sent> => {
+    send: async (method: string, path: string, { body, cookie }: RequestOptions = {}): Promise<Sent> => {
       calls += 1
       const headers = {
         'x-forwarded-for': `10.${calls >> 16}.${(calls >> 8) & 255}.${calls & 255}`,

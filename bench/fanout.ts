@@ -83,9 +83,9 @@ const deletion = {
 
 type Request = { method: 'DELETE' | 'POST'; path: string; body: object }
 
-export function bareFanOut(peers: readonly Peer[], { method, path, body: told }: Request): FanOut {
+export function bareFanOut(peers: readonly Peer[], { method, path, body: content }: Request): FanOut {
   const agent = new Agent()
-  const body = JSON.stringify(told)
+  const body = JSON.stringify(content)
   const send = async ({ port }: Peer) => {
     const options = {
       dispatcher: agent,

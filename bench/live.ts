@@ -80,12 +80,12 @@ export async function measureMessages(sockets: readonly RawSocket[], name: strin
 
 /** When each of the sockets has got a message with that text. */
 async function awaitText(sockets: readonly RawSocket[], text: string): Promise<number[]> {
-  const wanted = Buffer.from(text)
+  const pattern = Buffer.from(text)
   const receipts: number[] = []
   const all = Promise.withResolvers<void>()
   const listeners = sockets.map(({ socket }) => {
     const listener = (data: Buffer): void => {
-      if (!data.includes(wanted)) return
+      if (!data.includes(pattern)) return
       receipts.push(performance.now())
       if (receipts.length === sockets.length) all.resolve()
     }

@@ -48,16 +48,16 @@ async function readSelf(url: string, token: string): Promise<void> {
 }
 
 function openOutbox(client: pg.Client) {
-  let made = 0
+  let round = 0
   const count = async (where: string): Promise<number> => {
     const { rows } = await client.query<{ count: number }>(`select count(*)::int as count from mails where ${where}`)
     return rows[0]!.count
   }
-  const ofRound = () => `id > ${made * 1_000_000}`
+  const ofRound = () => `id > ${round * 1_000_000}`
   return {
     /** Notices to so many accounts. Gives how many a second were sent, once all are. */
     send: async (mails: number): Promise<number> => {
-      made += 1
+      round += 1
       await client.query(
         `with people as (
            insert into users (id, username, password_hash)
@@ -70,11 +70,11 @@ function openOutbox(client: pg.Client) {
          select id, id, 'password_changed', id || '@elsewhere.example', id || '@elsewhere.example', 'en',
            jsonb_build_object('username', 'reader_' || id, 'at', 1750000000000), now(), now(), now() + interval '1 day'
          from people`,
-        [mails, made * 1_000_000],
+        [mails, round * 1_000_000],
       )
       while ((await count(`${ofRound()} and next_at is not null`)) > 0) await pause(200)
-      const lost = mails - (await count(`${ofRound()} and attempts = 1 and data = '{}'`))
-      if (lost > 0) throw new Error(`${lost} mails were not sent at once`)
+      const failureCount = mails - (await count(`${ofRound()} and attempts = 1 and data = '{}'`))
+      if (failureCount > 0) throw new Error(`${failureCount} mails were not sent at once`)
       const { rows } = await client.query<{ seconds: number }>(
         `select extract(epoch from max(tried_at) - min(tried_at))::float8 as seconds from mails where ${ofRound()}`,
       )

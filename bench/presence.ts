@@ -87,20 +87,20 @@ function linesOf({ arrive, broadcast }: Record<'arrive' | 'broadcast', Arrival[]
 /** Tells when every one of the sockets has got a message with that text, as the time of the last one. */
 function watchDeliveries(sockets: readonly RawSocket[]) {
   let awaited = Buffer.alloc(0)
-  let missing = 0
+  let remainingCount = 0
   let finish: (at: number) => void = () => undefined
   for (const { socket } of sockets) {
     socket.on('data', (data: Buffer) => {
-      if (missing === 0 || !data.includes(awaited)) return
-      missing -= 1
-      if (missing === 0) finish(performance.now())
+      if (remainingCount === 0 || !data.includes(awaited)) return
+      remainingCount -= 1
+      if (remainingCount === 0) finish(performance.now())
     })
   }
   const until = (text: string): Promise<number> => {
     awaited = Buffer.from(text)
-    missing = sockets.length
+    remainingCount = sockets.length
     return new Promise((resolve, reject) => {
-      const fail = () => reject(new Error(`${missing} of ${sockets.length} members were not told`))
+      const fail = () => reject(new Error(`${remainingCount} of ${sockets.length} members were not told`))
       const timer = setTimeout(fail, deliveryLimitMs)
       finish = (at) => {
         clearTimeout(timer)
@@ -114,11 +114,11 @@ function watchDeliveries(sockets: readonly RawSocket[]) {
 /** When the bus carried a message that presences have changed. */
 async function watchBus(opening: AsyncDisposableStack, cluster: Cluster) {
   const bus = opening.adopt(await connectNats({ servers: cluster.nats.url }), (open) => open.close())
-  const seen: { at: number }[] = []
+  const records: { at: number }[] = []
   const callback = (_: unknown, message: { subject: string }) => {
-    if (message.subject.endsWith(presenceRecorded.subject)) seen.push({ at: performance.now() })
+    if (message.subject.endsWith(presenceRecorded.subject)) records.push({ at: performance.now() })
   }
   bus.subscribe('>', { callback })
   await bus.flush()
-  return { since: (startedAt: number) => seen.filter(({ at }) => at >= startedAt) }
+  return { since: (startedAt: number) => records.filter(({ at }) => at >= startedAt) }
 }

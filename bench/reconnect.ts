@@ -136,10 +136,10 @@ function openUntilReady({ url, caller }: ReturnType<typeof targetOf>, auth: obje
   const ready = new Promise<number | string>((resolve) => {
     let head = Buffer.alloc(0)
     let upgraded = false
-    let left = -1
+    let remainingBytes = -1
     socket.on('data', (data: Buffer) => {
-      if (left === 0) return
-      if (left > 0) left = Math.max(0, left - data.length)
+      if (remainingBytes === 0) return
+      if (remainingBytes > 0) remainingBytes = Math.max(0, remainingBytes - data.length)
       else {
         head = Buffer.concat([head, data])
         if (!upgraded) {
@@ -153,9 +153,9 @@ function openUntilReady({ url, caller }: ReturnType<typeof targetOf>, auth: obje
         }
         if (head.length < 32) return
         if (!head.subarray(0, 32).includes('"type":"ready"')) return resolve(head.subarray(2, 80).toString())
-        left = Math.max(0, frameLength(head) - head.length)
+        remainingBytes = Math.max(0, frameLength(head) - head.length)
       }
-      if (left === 0) resolve(performance.now())
+      if (remainingBytes === 0) resolve(performance.now())
     })
     socket.on('error', ({ message }) => resolve(message))
     socket.on('close', () => resolve(upgraded ? 'closed before ready' : 'closed before the upgrade'))

@@ -125,11 +125,11 @@ async function deleteThroughService(url: string): Promise<number> {
     log,
     metrics: createMetrics(),
   }
-  const given = readConfig({ GATEHOUSE_DATA: folder })
-  const callerKeys = { lines: callerKeyLines('gateway', [given.internalSecret]) }
-  const config = { ...given, callerKeys, port: 0 }
+  const settings = readConfig({ GATEHOUSE_DATA: folder })
+  const callerKeys = { lines: callerKeyLines('gateway', [settings.internalSecret]) }
+  const config = { ...settings, callerKeys, port: 0 }
   const identity = opening.use(await startIdentity(config, ports))
-  return await timeOf(() => deleteSelf(identity.url, given.internalSecret))
+  return await timeOf(() => deleteSelf(identity.url, settings.internalSecret))
 }
 
 async function deleteSelf(url: string, internalSecret: string): Promise<void> {

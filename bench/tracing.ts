@@ -8,15 +8,15 @@ const stepsPerRequest = 10
 
 /** What a request costs more because it could be traced, in a process that exports no traces. */
 export async function benchmark(run: Run): Promise<Line[]> {
-  const { bare, asked } = await measureInRounds(run.rounds(9), {
+  const { bare, traceable } = await measureInRounds(run.rounds(9), {
     bare: () => measure(false),
-    asked: () => measure(true),
+    traceable: () => measure(true),
   })
   const format = (nanoseconds: number): string => `${nanoseconds.toFixed(0)} ns`
   return [
     absoluteLine({
       what: `tracing off: ${stepsPerRequest} steps of a request ask for their span, each request`,
-      values: asked.map((value, round) => value - bare[round]!),
+      values: traceable.map((value, round) => value - bare[round]!),
       peer: `the loop without them ${format(median(bare))}`,
       format,
       bound: { atMost: 1_000 },

@@ -70,8 +70,8 @@ export async function logIn(place: Place, { username, password }: Pick<Person, '
 }
 
 /** Deletes a person's identities elsewhere, from home. */
-export async function fanOut(home: Place, person: Person, given: { origins: string[]; mode?: 'soft' | 'full' }) {
-  const body = { origins: given.origins, mode: given.mode ?? 'soft' }
+export async function fanOut(home: Place, person: Person, deletion: { origins: string[]; mode?: 'soft' | 'full' }) {
+  const body = { origins: deletion.origins, mode: deletion.mode ?? 'soft' }
   const { body: answer } = await ask(home, 'POST /api/users/@me/federation-identity/delete', {
     token: person.token,
     body,

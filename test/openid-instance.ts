@@ -14,21 +14,21 @@ export async function startOpenidInstance(more: Record<string, string> = {}, hos
   const origin = `http://${host}:${port}`
   const environment = { PORT: String(port), PUBLIC_ORIGIN: origin, FEDERATION_ALLOW_PRIVATE: 'loopback', ...more }
   const instance = opening.use(await startInstance(environment))
-  const call = async <Body = Record<string, unknown>>(method: string, path: string, given: Call = {}) => {
-    const { token, body } = given
+  const call = async <Body = Record<string, unknown>>(method: string, path: string, options: Call = {}) => {
+    const { token, body } = options
     const headers = {
       ...(body && { 'content-type': 'application/json' }),
       ...(token && { authorization: `Bearer ${token}` }),
-      ...given.headers,
+      ...options.headers,
     }
     const response = await fetch(origin + path, { method, headers, ...(body && { body: JSON.stringify(body) }) })
     return { status: response.status, body: (await response.json()) as Body }
   }
   const register = async (username: string) => {
-    const asked = call<{ token: string; user: { id: string } }>('POST', '/api/auth/register', {
+    const reply = call<{ token: string; user: { id: string } }>('POST', '/api/auth/register', {
       body: { username, password },
     })
-    const { token, user } = (await answered(asked)).body
+    const { token, user } = (await answered(reply)).body
     return { token, id: user.id }
   }
   const admin = await register('founder')
@@ -46,16 +46,16 @@ export async function startOpenidInstance(more: Record<string, string> = {}, hos
     register,
     asAdmin,
     reset: (id: string) => asAdmin('POST', `/api/admin/users/${id}/reset-password`),
-    async buildApplication(given: object) {
-      const body = { name: 'Wiki', type: 'confidential', ...given }
-      const made = (await asAdmin('POST', '/api/admin/applications', body)).body
-      return { id: (made['application'] as ApplicationReply).id, secret: String(made['clientSecret']) }
+    async buildApplication(fields: object) {
+      const body = { name: 'Wiki', type: 'confidential', ...fields }
+      const reply = (await asAdmin('POST', '/api/admin/applications', body)).body
+      return { id: (reply['application'] as ApplicationReply).id, secret: String(reply['clientSecret']) }
     },
     /** Logs in at an application that sends the browser here, as the page of the web app does: gives where it ends. */
     async allow(browser: TestBrowser, url: string, token: string) {
-      const { url: asked } = await browser.follow(url)
-      const [, uid = ''] = /\/authorize#(.+)$/.exec(asked) ?? []
-      if (uid === '') throw new Error(`the browser was sent to ${asked}`)
+      const { url: address } = await browser.follow(url)
+      const [, uid = ''] = /\/authorize#(.+)$/.exec(address) ?? []
+      if (uid === '') throw new Error(`the browser was sent to ${address}`)
       const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` }
       const place = `${origin}/oauth2/interaction/${uid}/decision`
       const decided = await browser.fetchOnce(place, { method: 'POST', headers, body: '{"decision":"allow"}' })

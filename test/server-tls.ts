@@ -84,9 +84,9 @@ export function testServerTls(refused: Record<'redis' | 'nats', readonly WrongCe
     return bus.ready()
   }
 
-  const redisAnswers = (...given: Parameters<typeof redisWorks>) =>
-    eventually('Redis', () => redisWorks(...given), busyMs)
-  const natsAnswers = (...given: Parameters<typeof natsWorks>) => eventually('NATS', () => natsWorks(...given), busyMs)
+  const redisAnswers = (...args: Parameters<typeof redisWorks>) =>
+    eventually('Redis', () => redisWorks(...args), busyMs)
+  const natsAnswers = (...args: Parameters<typeof natsWorks>) => eventually('NATS', () => natsWorks(...args), busyMs)
 
   const full = { ca: authority.cert, cert: client.cert, key: client.key }
 
@@ -178,31 +178,32 @@ export function testServerTls(refused: Record<'redis' | 'nats', readonly WrongCe
       return checks.filter(({ check }) => /NATS|Redis/.test(check)).map(({ ok, detail }) => `${ok} ${detail}`)
     }
     const byTls = ({ url }: { url: string }) => ({ NATS_URL: url.replace('nats:', 'tls:') })
-    const isRefused = (found: string) => /^false .*\(certificate has expired\)$/.test(found)
+    const isRefused = (line: string) => /^false .*\(certificate has expired\)$/.test(line)
 
     // No identity has created the streams: only who is connected knows.
     const answers = /^true answers$|^false .*does not exist/
-    await eventually(
-      'NATS answers',
-      async () => (await look(byTls(right))).some((found) => answers.test(found)),
-      busyMs,
-    )
+    await eventually('NATS answers', async () => (await look(byTls(right))).some((line) => answers.test(line)), busyMs)
     await eventually(
       'the reason of both',
       async () => {
-        const found = await look({ ...byTls(expired), REDIS_URL: `rediss://127.0.0.1:${redis}` })
-        return found.length === 2 && found.every(isRefused)
+        const lines = await look({ ...byTls(expired), REDIS_URL: `rediss://127.0.0.1:${redis}` })
+        return lines.length === 2 && lines.every(isRefused)
       },
       busyMs,
     )
   })
 
   it('stops a start that names certificates and an address without TLS', () => {
-    const given = { NATS_URL: 'nats://host:4222', NATS_CA: authority.cert, NATS_CERT: undefined, NATS_KEY: undefined }
+    const settings = {
+      NATS_URL: 'nats://host:4222',
+      NATS_CA: authority.cert,
+      NATS_CERT: undefined,
+      NATS_KEY: undefined,
+    }
     const redis = { REDIS_CA: undefined, REDIS_CERT: client.cert, REDIS_KEY: client.key }
 
-    expect(() => natsAddress(given)).to.throw(/^NATS_URL: must begin with tls:\/\/, because certificates are given/)
-    expect(natsAddress({ ...given, NATS_URL: 'tls://host:4222' }).tls).to.deep.equal({ ca: authority.cert })
+    expect(() => natsAddress(settings)).to.throw(/^NATS_URL: must begin with tls:\/\/, because certificates are given/)
+    expect(natsAddress({ ...settings, NATS_URL: 'tls://host:4222' }).tls).to.deep.equal({ ca: authority.cert })
     for (const scheme of ['redis', 'redis+sentinel', 'redis+cluster']) {
       expect(() => redisAddress({ ...redis, REDIS_URL: `${scheme}://host/main` })).to.throw(/^REDIS_URL: must begin/)
       const { tls } = redisAddress({ ...redis, REDIS_URL: `${scheme.replace('redis', 'rediss')}://host/main` })

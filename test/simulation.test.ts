@@ -11,9 +11,9 @@ describe('the cache of account states, in every order of what can happen, up to 
 
   /** Design: invariant 1. */
   it('accepts nothing old after the answer, and answers everybody', async () => {
-    const { found, explored } = await findInSmall(undefined, [250])
+    const { finding, explored } = await findInSmall(undefined, [250])
 
-    expect(found && formatFailure(found.scenario, undefined, found.failure)).to.equal(undefined)
+    expect(finding && formatFailure(finding.scenario, undefined, finding.failure)).to.equal(undefined)
     const complete = [...explored].filter(([, { isComplete }]) => isComplete).map(([name]) => name)
     expect(complete).to.include.members(['cached', 'not cached', 'another Redis'])
   })
@@ -26,12 +26,12 @@ describe('the cache of account states, in every order of what can happen, up to 
 
   for (const [name, mutant] of Object.entries(mutants)) {
     it(`is seen to fail with a planted fault: ${name}`, async () => {
-      const { found } = await findInSmall(mutant, [50, 500])
+      const { finding } = await findInSmall(mutant, [50, 500])
 
-      expect(found?.failure.what).to.match(/was answered: live$/)
-      const scenario = smallScenarios.find((one) => one.name === found!.scenario)!
-      const again = await replay({ scenario, mutant }, found!.failure.schedule)
-      expect(again.failure?.steps).to.deep.equal(found!.failure.steps)
+      expect(finding?.failure.what).to.match(/was answered: live$/)
+      const scenario = smallScenarios.find((one) => one.name === finding!.scenario)!
+      const again = await replay({ scenario, mutant }, finding!.failure.schedule)
+      expect(again.failure?.steps).to.deep.equal(finding!.failure.steps)
     })
   }
 

@@ -21,21 +21,21 @@ async function run({ port, connections, seconds, requests }: Order): Promise<Mea
     new Promise((resolve) => {
       const socket = connect({ port, host: '127.0.0.1', noDelay: true })
       let askedAt = 0
-      let missing = -1
+      let remainingBytes = -1
       const ask = (): void => {
         if (performance.now() >= endsAt) {
           socket.destroy()
           return resolve()
         }
         askedAt = performance.now()
-        missing = -1
+        remainingBytes = -1
         socket.write(texts[next++ % texts.length]!)
       }
       socket.on('connect', ask)
       socket.on('data', (piece: Buffer) => {
-        if (missing === -1) missing = lengthOf(piece)
-        else missing -= piece.length
-        if (missing > 0) return
+        if (remainingBytes === -1) remainingBytes = lengthOf(piece)
+        else remainingBytes -= piece.length
+        if (remainingBytes > 0) return
         latencies.push(performance.now() - askedAt)
         if (piece.length < 12) errors += 1
         ask()

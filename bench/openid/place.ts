@@ -68,9 +68,9 @@ async function createApplications(url: string, token: string): Promise<Applicati
   }
   await send('/api/settings/instance', { method: 'PATCH', body: { openidEnabled: true } })
   const applications: Application[] = []
-  for (let made = 0; made < applicationsOfAccount; made += 1) {
+  for (let index = 0; index < applicationsOfAccount; index += 1) {
     const redirectUris = ['https://wiki.example/callback']
-    const body = { name: `Wiki ${made}`, type: 'confidential', redirectUris }
+    const body = { name: `Wiki ${index}`, type: 'confidential', redirectUris }
     const created = await send('/api/admin/applications', { body })
     const { application, clientSecret } = created as { application: { id: string }; clientSecret: string }
     applications.push({ id: application.id, secret: clientSecret })

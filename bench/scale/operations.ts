@@ -42,9 +42,9 @@ async function seed(folder: string, accounts: number): Promise<number> {
     )
     await client.query(`update users set status = 'offline' where status = 'online'`)
     // Every tenth has an account at the peer. A trigger of the schema keeps the list of whom it asks about.
-    const named = JSON.stringify([{ origin: peer.origin, username: 'somebody' }])
+    const instances = JSON.stringify([{ origin: peer.origin, username: 'somebody' }])
     await client.query('update users set replicated_instances = $1 where id % 10 = 1 and home_instance is null', [
-      named,
+      instances,
     ])
     await client.query('vacuum analyze')
     const { rows } = await client.query<{ size: string }>('select pg_database_size(current_database()) as size')
@@ -57,16 +57,16 @@ async function seed(folder: string, accounts: number): Promise<number> {
 function operationsOn(url: string, admin: BenchAccount, accounts: number): Place['operations'] {
   let calls = 0
   const asAdmin = { authorization: `Bearer ${admin.token}` }
-  const send = async (path: string, given: { method?: string; body?: unknown; headers?: object } = {}) => {
+  const send = async (path: string, options: { method?: string; body?: unknown; headers?: object } = {}) => {
     calls += 1
-    const body = given.body === undefined ? {} : { body: JSON.stringify(given.body) }
+    const body = options.body === undefined ? {} : { body: JSON.stringify(options.body) }
     const headers = {
       'content-type': 'application/json',
       'x-forwarded-for': `10.${calls >> 16}.${(calls >> 8) & 255}.${calls & 255}`,
-      ...given.headers,
+      ...options.headers,
     }
     const startedAt = performance.now()
-    const answer = await fetch(url + path, { method: given.method ?? 'GET', headers, ...body })
+    const answer = await fetch(url + path, { method: options.method ?? 'GET', headers, ...body })
     const text = await answer.text()
     if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${text}`)
     return { ms: performance.now() - startedAt, body: JSON.parse(text) as { token: string; nextCursor?: string } }

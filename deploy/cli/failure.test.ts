@@ -19,9 +19,9 @@ describe('what PostgreSQL sends to a command', () => {
   })
 
   it('may be lost: only then a commit may have happened', () => {
-    const lost = [sent('08006'), sent('57P04'), sent('25P03'), new Error('Connection terminated unexpectedly')]
+    const errors = [sent('08006'), sent('57P04'), sent('25P03'), new Error('Connection terminated unexpectedly')]
 
-    expect(lost.map(isServerLost)).to.deep.equal([true, true, true, true])
+    expect(errors.map(isServerLost)).to.deep.equal([true, true, true, true])
     expect(['25006', '53100', '23505'].map((code) => isServerLost(sent(code)))).to.deep.equal([false, false, false])
   })
 })

@@ -42,9 +42,9 @@ export function cannotRead(what: string) {
 }
 
 /** Codes of the system, or the words of pg. */
-const lost = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT)$|Connection terminated|not queryable$/
+const connectionLoss = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT)$|Connection terminated|not queryable$/
 export const isServerLost = (error: unknown): boolean =>
-  serverFaultOf(error) === 'lost' || lost.test((error as { code?: string }).code ?? String(error))
+  serverFaultOf(error) === 'lost' || connectionLoss.test((error as { code?: string }).code ?? String(error))
 
 /** Of a store of uploads that refuses or is away, a PostgreSQL that cannot and a full disk; null for what only the caller can explain. */
 export function storageFailure(error: unknown, outcome: string): CommandFailure | null {

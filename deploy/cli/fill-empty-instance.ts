@@ -38,8 +38,8 @@ export async function fillEmptyInstance<T>(filling: Filling<T>): Promise<T> {
     return result
   } catch (error) {
     const isUnknown = isCommitting && isServerLost(error) // its rows would need the files
-    const left = isUnknown ? undefined : await staging?.withdraw().catch((cause: unknown) => cause as Error)
-    if (left) progress(`files of this run are left in the store of uploads: ${left.message}`)
+    const withdrawalFault = isUnknown ? undefined : await staging?.withdraw().catch((cause: unknown) => cause as Error)
+    if (withdrawalFault) progress(`files of this run are left in the store of uploads: ${withdrawalFault.message}`)
     throw explain(kind, error, isUnknown)
   }
 }
@@ -57,8 +57,8 @@ async function requireEmptyInstance(client: pg.ClientBase): Promise<void> {
 
 function explain(kind: string, error: unknown, isUnknown: boolean): CommandFailure {
   const outcome = isUnknown ? 'it may have been committed; if so, a second run is rejected' : 'nothing was changed'
-  const known = storageFailure(error, outcome)
-  if (known) return known
+  const failure = storageFailure(error, outcome)
+  if (failure) return failure
   const { code, message } = error as { code?: string; message: string }
   if (code === '55P03') return new CommandFailure('refused', `the instance is in use: stop it; ${outcome}`, error)
   return new CommandFailure('failed', `the ${kind} failed: ${message}; ${outcome}`, error)

@@ -41,10 +41,10 @@ export function connectInstance(environment: Environment) {
   if (!isDistributed(environment)) return (call: OperatorCall) => callSocket(dataFolderOf(environment), call)
   const urls = z.object(kindsOf(...serviceNames.map(urlVariable))).partial()
   const shape = { ...kindsOf('OPERATOR_SECRET'), ...urls.shape }
-  const given = configured(() => readVariables(environment, shape))
+  const values = configured(() => readVariables(environment, shape))
   const deps = {
-    services: replicasOfServices(given),
-    keys: createSigningKeys('operator', given.OPERATOR_SECRET),
+    services: replicasOfServices(values),
+    keys: createSigningKeys('operator', values.OPERATOR_SECRET),
     clock: systemClock,
   }
   return (call: OperatorCall) => callService(deps, call)
@@ -89,9 +89,9 @@ type StoppedInstance = OpenInstance & {
 export async function openPresentDatabase(environment: Environment, { isReader = false } = {}): Promise<OpenInstance> {
   const nothingToClose = { [Symbol.asyncDispose]: async () => undefined }
   if (isDistributed(environment)) {
-    const found = readDistributed(environment)
-    await withDatabase(found.databaseUrl, requireKnownSchema)
-    return { ...found, ...nothingToClose }
+    const instance = readDistributed(environment)
+    await withDatabase(instance.databaseUrl, requireKnownSchema)
+    return { ...instance, ...nothingToClose }
   }
   requireInstance(dataFolderOf(environment))
   const running = await findRunningInstance(dataFolderOf(environment))
@@ -111,13 +111,13 @@ export async function openStoppedInstance(
   { isReader = false } = {},
 ): Promise<StoppedInstance> {
   await using opening = new AsyncDisposableStack()
-  const found = isDistributed(environment) ? readDistributed(environment) : await openEmbedded(environment, opening)
-  const { databaseUrl } = found
+  const instance = isDistributed(environment) ? readDistributed(environment) : await openEmbedded(environment, opening)
+  const { databaseUrl } = instance
   // The roles of services are the operator's.
   if (isReader) await withDatabase(databaseUrl, requireKnownSchema)
-  else await (found.keepSecrets ? prepareDatabase(databaseUrl) : withDatabase(databaseUrl, migrateDatabase))
+  else await (instance.keepSecrets ? prepareDatabase(databaseUrl) : withDatabase(databaseUrl, migrateDatabase))
   const open = opening.move()
-  return { ...found, [Symbol.asyncDispose]: () => open.disposeAsync() }
+  return { ...instance, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }
 
 /** Opening another folder would make a new instance there. Throws CommandFailure. */
@@ -143,14 +143,14 @@ export function readDistributed(environment: Environment) {
     ...uploadSettings,
   }
   return configured(() =>
-    configure(environment, shape, (given, part) => {
-      const { JWT_SECRET: jwtSecret, INTERNAL_SECRET: internalSecret, ENCRYPTION_SECRET: encryptionSecret } = given
+    configure(environment, shape, (values, part) => {
+      const { JWT_SECRET: jwtSecret, INTERNAL_SECRET: internalSecret, ENCRYPTION_SECRET: encryptionSecret } = values
       const isComplete = jwtSecret && internalSecret && encryptionSecret
       return {
-        databaseUrl: given.DATABASE_URL,
+        databaseUrl: values.DATABASE_URL,
         ...part((valid) => uploadConfig(valid, dataFolderOf(environment))),
         encryptionSecret,
-        previousEncryptionSecrets: given.ENCRYPTION_SECRET_PREVIOUS,
+        previousEncryptionSecrets: values.ENCRYPTION_SECRET_PREVIOUS,
         secrets: isComplete ? { jwtSecret, internalSecret, encryptionSecret } : null,
         domain: part((valid) => publicAddress(valid).domain),
         keepSecrets: null,

@@ -24,10 +24,10 @@ export type Invocation = {
   progress(line: string): void
 }
 
-type Action<Given extends object> = (invocation: Invocation, options: Given, ...args: string[]) => Promise<Result>
+type Action<Options extends object> = (invocation: Invocation, options: Options, ...args: string[]) => Promise<Result>
 
 /** Makes a command of its usage, its description and its action, whose result is printed. */
-export type Define = <Given extends object>(usage: string, description: string, action: Action<Given>) => Command
+export type Define = <Options extends object>(usage: string, description: string, action: Action<Options>) => Command
 
 /** Gives what makes the commands of a group. */
 export type DefineGroup = (name: string, description: string) => Define

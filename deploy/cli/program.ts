@@ -68,8 +68,8 @@ export function createProgram(context: Context, isJson: boolean): Command {
   const defineIn = (parent: Command): Define => {
     return (usage, description, action) => {
       const command = parent.command(usage).description(description)
-      return command.action(async (...given: unknown[]) => {
-        const args = given.slice(0, -2).flat() as (string | undefined)[]
+      return command.action(async (...parameters: unknown[]) => {
+        const args = parameters.slice(0, -2).flat() as (string | undefined)[]
         const options: Record<string, unknown> = command.optsWithGlobals()
         const print = ({ json, text }: Result) =>
           void terminal.output.write(`${options['json'] ? JSON.stringify(json, null, 2) : text}\n`)
@@ -137,8 +137,8 @@ async function confirm(terminal: Terminal, question: string): Promise<void> {
       'unconfirmed',
       `${question} This cannot be undone. Run the command again with --yes to confirm`,
     )
-  const asked = createInterface({ input: terminal.input, output: terminal.errors })
-  const answer = await asked.question(`${printable(question)} This cannot be undone. Type yes: `)
-  asked.close()
+  const prompt = createInterface({ input: terminal.input, output: terminal.errors })
+  const answer = await prompt.question(`${printable(question)} This cannot be undone. Type yes: `)
+  prompt.close()
   if (answer.trim().toLowerCase() !== 'yes') throw new CommandFailure('unconfirmed', 'Nothing was changed')
 }

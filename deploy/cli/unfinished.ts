@@ -35,8 +35,8 @@ export async function finishFile(unfinished: string, file: string): Promise<void
     await rm(unfinished)
   } catch (error) {
     if (!withoutLinks.has((error as NodeJS.ErrnoException).code)) refuseTaken(error as NodeJS.ErrnoException)
-    const taken = await open(file, 'wx', 0o600).catch(refuseTaken)
-    await taken.close()
+    const placeholder = await open(file, 'wx', 0o600).catch(refuseTaken)
+    await placeholder.close()
     await rename(unfinished, file)
   }
 }
@@ -57,9 +57,9 @@ type Form = { pid: RegExp; isBefore(text: string): boolean }
 async function removeOfEndedProcesses(folder: string, { pid, isBefore }: Form): Promise<string[]> {
   const running: string[] = []
   for (const name of await readdir(folder).catch(() => [])) {
-    const found = pid.exec(name)
-    if (!found || !isBefore(name.slice(0, found.index))) continue
-    if (isOther(Number(found[1]))) running.push(name)
+    const match = pid.exec(name)
+    if (!match || !isBefore(name.slice(0, match.index))) continue
+    if (isOther(Number(match[1]))) running.push(name)
     else await rm(join(folder, name), { recursive: true, force: true }).catch(() => undefined) // another user's stays
   }
   return running

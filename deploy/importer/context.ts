@@ -26,7 +26,7 @@ export type ImportContext = {
 export type Ids = { has(id: string): boolean }
 
 /** An id of those that were imported, else null. */
-export function known(ids: Ids, value: unknown): string | null {
+export function importedId(ids: Ids, value: unknown): string | null {
   const id = readId(value)
   return id !== null && ids.has(id) ? id : null
 }
@@ -45,10 +45,10 @@ type TableImport = {
 /** Gives the first unique columns of the rows. */
 export async function importTable(context: ImportContext, from: string, table: TableImport | MapRow): Promise<Ids> {
   const { report, source, client, progress } = context
-  const given: TableImport = typeof table === 'function' ? { map: table } : table
-  const { to = from, unique = [['id']], map } = given
+  const definition: TableImport = typeof table === 'function' ? { map: table } : table
+  const { to = from, unique = [['id']], map } = definition
   const inserter = insertInto(client, to)
-  const seen = unique.map((columns) => (columns.join() === 'id' ? new IdSet() : new Set<string>()))
+  const uniqueKeys = unique.map((columns) => (columns.join() === 'id' ? new IdSet() : new Set<string>()))
   let read = 0
   for (const row of source.rows(from)) {
     read += 1
@@ -61,16 +61,16 @@ export async function importTable(context: ImportContext, from: string, table: T
       continue
     }
     const keys = unique.map((columns) => columns.map((column) => mapped[column]).join(' '))
-    if (keys.some((key, index) => seen[index]?.has(key))) {
+    if (keys.some((key, index) => uniqueKeys[index]?.has(key))) {
       report.count(to, 'doubles')
       continue
     }
-    keys.forEach((key, index) => seen[index]?.add(key))
+    keys.forEach((key, index) => uniqueKeys[index]?.add(key))
     report.count(to, 'imported')
     await inserter.add(mapped)
   }
   await inserter.flush()
-  return seen[0] ?? new Set()
+  return uniqueKeys[0] ?? new Set()
 }
 
 function nameOf(row: SourceRow): string {
@@ -117,10 +117,10 @@ export function createReport() {
   const lines = new Map<string, number>()
   const countsOf = (table: string) => (report.tables[table] ??= { read: 0, imported: 0, skipped: 0, doubles: 0 })
   function tell(table: string, id: unknown, what: string): void {
-    const told = (lines.get(table) ?? 0) + 1
-    lines.set(table, told)
-    if (told <= linesPerTable) report.told.push(printable(`${table} ${String(id)}: ${what}`).slice(0, 300))
-    else if (told === linesPerTable + 1) report.told.push(`${table}: further rows are not listed`)
+    const lineCount = (lines.get(table) ?? 0) + 1
+    lines.set(table, lineCount)
+    if (lineCount <= linesPerTable) report.told.push(printable(`${table} ${String(id)}: ${what}`).slice(0, 300))
+    else if (lineCount === linesPerTable + 1) report.told.push(`${table}: further rows are not listed`)
   }
   return {
     report,
@@ -146,11 +146,11 @@ export function formatReport({ tables, leftBehind, told }: ImportReport): string
       .join(', ')
     return `  ${name.padEnd(24)} ${String(imported).padStart(9)} of ${read}${rest ? ` (${rest})` : ''}`
   })
-  const left = Object.entries(leftBehind).map(([what, rows]) => `  ${what.padEnd(44)} ${rows}`)
+  const leftovers = Object.entries(leftBehind).map(([what, rows]) => `  ${what.padEnd(44)} ${rows}`)
   return [
     'imported',
     ...counted,
-    ...(left.length > 0 ? ['', 'not imported', ...left] : []),
+    ...(leftovers.length > 0 ? ['', 'not imported', ...leftovers] : []),
     ...(told.length > 0 ? ['', 'notes', ...told.map((line) => `  ${line}`)] : []),
   ].join('\n')
 }

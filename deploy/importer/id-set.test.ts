@@ -21,11 +21,11 @@ describe('A set of ids', () => {
 
 describe('Repetitions', () => {
   it('are the texts that came twice', () => {
-    const found = new Repetitions()
-    for (const text of ['ada', 'bo', 'ada']) found.add(text)
+    const repetitions = new Repetitions()
+    for (const text of ['ada', 'bo', 'ada']) repetitions.add(text)
 
     const texts = ['ada', 'bo', 'cy']
-    expect(texts.map((text) => found.isRepeated(text))).to.deep.equal([true, false, false])
-    expect(texts.map((text) => found.has(text))).to.deep.equal([true, true, false])
+    expect(texts.map((text) => repetitions.isRepeated(text))).to.deep.equal([true, false, false])
+    expect(texts.map((text) => repetitions.has(text))).to.deep.equal([true, true, false])
   })
 })

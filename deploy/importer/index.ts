@@ -43,8 +43,8 @@ export async function importAll(
   const { progress } = options
   const report = createReport()
   for (const remark of source.remarks) report.note(remark)
-  const found = { users: new IdSet(), liveUsers: new IdSet(), files: [] }
-  const context: ImportContext = { ...options, ...found, source, client, report }
+  const collections = { users: new IdSet(), liveUsers: new IdSet(), files: [] }
+  const context: ImportContext = { ...options, ...collections, source, client, report }
   for (const [name, part] of Object.entries(parts)) {
     progress(`importing ${name}`)
     await part(context)

@@ -1,4 +1,4 @@
-import { importTable, known, type ImportContext } from './context.ts'
+import { importTable, importedId, type ImportContext } from './context.ts'
 import type { SourceRow } from './source.ts'
 import {
   clamp,
@@ -37,19 +37,19 @@ export async function importInvites(context: ImportContext): Promise<void> {
         ...readUses(row, tell),
         expires_at: isBeyondTime(row['expires_at']) ? null : readOptionalTimestamp(row['expires_at']),
         revoked_at: readOptionalTimestamp(row['revoked_at']),
-        created_by: known(users, row['created_by']),
+        created_by: importedId(users, row['created_by']),
         created_at: readTimestamp(row['created_at'], id),
         last_redeemed_at: readOptionalTimestamp(lastRedeemed.get(id)),
       }
     },
   })
   await importTable(context, 'invite_redemptions', (row) => {
-    const [id, invite] = [readId(row['id']), known(invites, row['invite_id'])]
+    const [id, invite] = [readId(row['id']), importedId(invites, row['invite_id'])]
     if (!id || !invite) return 'its invite is missing'
     return {
       id,
       invite_id: invite,
-      user_id: known(users, row['user_id']),
+      user_id: importedId(users, row['user_id']),
       registrant_username: readText(row['registrant_username']) ?? '',
       redeemed_at: readTimestamp(row['redeemed_at'], id),
     }
@@ -57,12 +57,12 @@ export async function importInvites(context: ImportContext): Promise<void> {
 }
 
 function readUses(row: SourceRow, tell: (what: string) => void): { max_uses: number | null; used_count: number } {
-  const given = readInteger(row['max_uses'])
+  const maxUses = readInteger(row['max_uses'])
   const used = Number(clamp(readInteger(row['used_count']) ?? 0n, 0n, greatestInteger))
-  if (given === null) return { max_uses: null, used_count: used }
-  if (given < 1n) return { max_uses: 1, used_count: 1 }
-  if (given > greatestInteger) tell('it admits more accounts than can be counted: set to the most')
-  const most = Number(clamp(given, 1n, greatestInteger))
+  if (maxUses === null) return { max_uses: null, used_count: used }
+  if (maxUses < 1n) return { max_uses: 1, used_count: 1 }
+  if (maxUses > greatestInteger) tell('it admits more accounts than can be counted: set to the most')
+  const most = Number(clamp(maxUses, 1n, greatestInteger))
   if (used > most) tell('the invite was used more often than allowed, so it counts as used up')
   return { max_uses: most, used_count: Math.min(used, most) }
 }

@@ -1,4 +1,4 @@
-import { importTable, known, type Ids, type ImportContext } from './context.ts'
+import { importTable, importedId, type Ids, type ImportContext } from './context.ts'
 import { readId, readText, readTimestamp } from './values.ts'
 
 export async function importMessages(context: ImportContext, channels: Ids): Promise<void> {
@@ -8,7 +8,7 @@ export async function importMessages(context: ImportContext, channels: Ids): Pro
   await importTable(context, 'embeds', {
     to: 'message_embeds',
     map: (row) => {
-      const [id, message, url] = [readId(row['id']), known(messages, row['message_id']), readText(row['url'])]
+      const [id, message, url] = [readId(row['id']), importedId(messages, row['message_id']), readText(row['url'])]
       if (row['message_id'] == null) return context.report.leaveBehind('embeds of direct messages')
       return id && message && url ? { id, message_id: message, url } : 'its message is missing'
     },
@@ -20,8 +20,8 @@ type MessageTable = { table: string; parent: string; channels: Ids }
 async function importMessageRows(context: ImportContext, { table, parent, channels }: MessageTable): Promise<Ids> {
   let systemMessages = 0
   const messages = await importTable(context, table, (row) => {
-    const [id, channel] = [readId(row['id']), known(channels, row[parent])]
-    const author = known(context.users, row['user_id'])
+    const [id, channel] = [readId(row['id']), importedId(channels, row[parent])]
+    const author = importedId(context.users, row['user_id'])
     if (id === null) return 'its id cannot be read'
     if (channel === null) return 'its channel is missing'
     if (author === null) return 'its author is missing'
@@ -47,7 +47,7 @@ async function importBelongings(context: ImportContext, messages: Ids, belonging
   await importTable(ofParent, 'attachments', {
     to: attachments,
     map: (row) => {
-      const [id, message, name] = [readId(row['id']), known(messages, row[parent]), readText(row['filename'])]
+      const [id, message, name] = [readId(row['id']), importedId(messages, row[parent]), readText(row['filename'])]
       if (!id || !message || !name) return 'its message is missing'
       context.files.push({ name, owner: null })
       return { id, message_id: message, filename: name }
@@ -57,8 +57,8 @@ async function importBelongings(context: ImportContext, messages: Ids, belonging
     to: reactions[1],
     unique: [['message_id', 'user_id', 'emoji']],
     map: (row) => {
-      const message = known(messages, row[parent] ?? row['message_id'])
-      const [user, emoji] = [known(context.liveUsers, row['user_id']), readText(row['emoji'])]
+      const message = importedId(messages, row[parent] ?? row['message_id'])
+      const [user, emoji] = [importedId(context.liveUsers, row['user_id']), readText(row['emoji'])]
       if (!message || !user || !emoji) return 'its message or user is missing'
       return { message_id: message, user_id: user, emoji }
     },
@@ -71,7 +71,7 @@ export async function importConversations(context: ImportContext): Promise<void>
   await importTable(context, 'dm_members', {
     unique: [['channel_id', 'user_id']],
     map: (row) => {
-      const [id, user] = [known(channels, row['dm_channel_id']), known(context.users, row['user_id'])]
+      const [id, user] = [importedId(channels, row['dm_channel_id']), importedId(context.users, row['user_id'])]
       const channel = channels.get(id ?? '')
       if (!channel || !user) return 'its conversation or user is missing'
       if (channel.isGroup && !context.liveUsers.has(user)) return 'a deleted account is in no group'
@@ -87,7 +87,7 @@ async function importChannels(context: ImportContext) {
   const { report, liveUsers, users } = context
   const members = new Map<string, string[]>()
   for (const row of context.source.rows('dm_members')) {
-    const [channel, user] = [readId(row['dm_channel_id']), known(users, row['user_id'])]
+    const [channel, user] = [readId(row['dm_channel_id']), importedId(users, row['user_id'])]
     if (channel && user) members.set(channel, [...(members.get(channel) ?? []), user])
   }
   const channels = new Map<string, { isGroup: boolean; created: string }>()
@@ -99,7 +99,7 @@ async function importChannels(context: ImportContext) {
     const isGroup = row['owner_id'] != null
     const [heir] = (members.get(id) ?? []).filter((user) => !isGroup || liveUsers.has(user))
     if (heir === undefined) return 'it has no members'
-    const owner = isGroup ? (known(liveUsers, row['owner_id']) ?? heir) : null
+    const owner = isGroup ? (importedId(liveUsers, row['owner_id']) ?? heir) : null
     if (owner !== readId(row['owner_id']))
       report.tell('dm_channels', id, `the group's owner no longer exists: ${owner} owns it`)
     channels.set(id, { isGroup, created: readTimestamp(row['created_at'], id) })

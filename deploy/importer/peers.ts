@@ -101,8 +101,8 @@ function originOf(value: unknown): string | null {
   return normalizeOrigin(text.includes('://') ? text : `https://${text}`)
 }
 
-let made = 0n
+let idCount = 0n
 function freshId({ now }: ImportContext): string {
-  made += 1n
-  return String((BigInt(now - limits.idEpochMs) << 22n) | (made % 4096n))
+  idCount += 1n
+  return String((BigInt(now - limits.idEpochMs) << 22n) | (idCount % 4096n))
 }

@@ -39,18 +39,18 @@ export async function openSource(file: string, { isForced, scratch }: { isForced
   const options = { readBigInts: true, enableForeignKeyConstraints: false, limits: { length: mostBytes } }
   const database = opening.adopt(new DatabaseSync(copy, options), (opened) => opened.close())
   const { tables, remarks } = inspect(file, database, isForced)
-  const asked = new Set(['__drizzle_migrations'])
+  const requestedTables = new Set(['__drizzle_migrations'])
   const opened = opening.move()
   return {
     /** What the report tells of the file itself. */
     remarks: [...copied, ...remarks],
     /** The rows of a table in the order of their insertion; none when the version has no such table. */
     rows: (table: string): Iterable<SourceRow> => {
-      asked.add(table)
+      requestedTables.add(table)
       return tables.has(table) ? database.prepare(`select * from "${table}" ${tables.get(table)}`).iterate() : []
     },
     /** Tables of which no rows were asked: they have no place here. */
-    unread: () => [...tables.keys()].filter((table) => !asked.has(table) && !table.startsWith('sqlite_')),
+    unread: () => [...tables.keys()].filter((table) => !requestedTables.has(table) && !table.startsWith('sqlite_')),
     count: (table: string) =>
       tables.has(table) ? Number(database.prepare(`select count(*) as n from "${table}"`).get()?.['n']) : 0,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
@@ -104,18 +104,18 @@ function inspect(file: string, database: DatabaseSync, isForced: boolean) {
 function requireShape(file: string, database: DatabaseSync, tables: ReadonlyMap<string, string>): void {
   const described = database.prepare('pragma table_info(users)').all()
   const columns = new Set(described.map(({ name }) => String(name)))
-  const missing = [
+  const gaps = [
     ...requiredTables.filter((name) => !tables.has(name)),
     ...requiredColumns.filter((name) => !columns.has(name)).map((name) => `users.${name}`),
   ]
-  if (missing.length === 0) return
+  if (gaps.length === 0) return
   const fault = 'is no database of that chat server, or too old a one'
-  throw new ImportFailure('refused', `${file} ${fault}: it lacks ${missing.join(', ')}`)
+  throw new ImportFailure('refused', `${file} ${fault}: it lacks ${gaps.join(', ')}`)
 }
 
 function requireKnownVersion(database: DatabaseSync, isForced: boolean): string[] {
-  const found = database.prepare('select max(created_at) as version from __drizzle_migrations').get()
-  const newest = readInteger(found?.['version'])
+  const row = database.prepare('select max(created_at) as version from __drizzle_migrations').get()
+  const newest = readInteger(row?.['version'])
   if (newest === null || newest <= newestKnown) return []
   const fault = `the database is of a newer version of the other server (${newest}) than this program knows`
   if (!isForced) throw new ImportFailure('refused', `${fault}: --force imports the parts that it knows`)

@@ -1,4 +1,4 @@
-import { importTable, known, type Ids, type ImportContext } from './context.ts'
+import { importTable, importedId, type Ids, type ImportContext } from './context.ts'
 import { importMessages } from './messages.ts'
 import type { SourceRow } from './source.ts'
 import { readId, readInteger, readText, readTimestamp } from './values.ts'
@@ -9,7 +9,7 @@ export async function importSpaces(context: ImportContext): Promise<void> {
   await importTable(context, 'space_members', {
     unique: [['space_id', 'user_id']],
     map: (row) => {
-      const [space, user] = [known(spaces, row['space_id']), known(context.liveUsers, row['user_id'])]
+      const [space, user] = [importedId(spaces, row['space_id']), importedId(context.liveUsers, row['user_id'])]
       if (!space || !user) return 'its space or live user is missing'
       return { space_id: space, user_id: user, joined_at: readTimestamp(row['joined_at'], space) }
     },
@@ -24,13 +24,13 @@ async function importSpaceRows(context: ImportContext): Promise<Ids> {
   const heirs = new Map<string, string>()
   const joinedAt = (row: SourceRow) => Number(readInteger(row['joined_at']) ?? 0n)
   for (const row of [...source.rows('space_members')].toSorted((a, b) => joinedAt(a) - joinedAt(b))) {
-    const [space, user] = [readId(row['space_id']), known(liveUsers, row['user_id'])]
+    const [space, user] = [readId(row['space_id']), importedId(liveUsers, row['user_id'])]
     if (space && user && !heirs.has(space)) heirs.set(space, user)
   }
   return await importTable(context, 'spaces', (row) => {
     const id = readId(row['id'])
     if (id === null) return 'its id cannot be read'
-    const owner = known(liveUsers, row['owner_id'])
+    const owner = importedId(liveUsers, row['owner_id'])
     const ownerId = owner ?? heirs.get(id)
     if (ownerId === undefined) return 'it has no live owner and no live member'
     if (!owner)
@@ -41,7 +41,7 @@ async function importSpaceRows(context: ImportContext): Promise<Ids> {
 
 /** A row that is a space's own and has a name. */
 function namedOf(spaces: Ids, row: SourceRow) {
-  const [id, space] = [readId(row['id']), known(spaces, row['space_id'])]
+  const [id, space] = [readId(row['id']), importedId(spaces, row['space_id'])]
   return id && space ? { id, space_id: space, name: readText(row['name']) ?? '' } : 'its space is missing'
 }
 
@@ -56,7 +56,7 @@ async function importRoles(context: ImportContext, spaces: Ids): Promise<Ids> {
     to: 'role_assignments',
     unique: [['role_id', 'user_id']],
     map: (row) => {
-      const [role, user] = [known(roles, row['role_id']), known(context.liveUsers, row['user_id'])]
+      const [role, user] = [importedId(roles, row['role_id']), importedId(context.liveUsers, row['user_id'])]
       if (!role || roles.get(role) !== readId(row['space_id'])) return 'its role is missing or of another space'
       return user ? { role_id: role, user_id: user } : 'its user is missing'
     },
@@ -69,9 +69,9 @@ async function importChannels(context: ImportContext, spaces: Ids, roles: Ids): 
   await importTable(context, 'channel_overrides', {
     unique: [['channel_id', 'target_type', 'target_id']],
     map: (row) => {
-      const [channel, type] = [known(channels, row['channel_id']), readText(row['target_type'])]
+      const [channel, type] = [importedId(channels, row['channel_id']), readText(row['target_type'])]
       const targets = type === 'role' ? roles : type === 'member' ? context.users : new Set<string>()
-      const target = known(targets, row['target_id'])
+      const target = importedId(targets, row['target_id'])
       const [allow, deny] = [readBits(row['allow']), readBits(row['deny'])]
       if (!channel) return 'its channel is missing'
       if (!target || allow === null || deny === null) return 'its target or bits cannot be read'
@@ -92,19 +92,19 @@ async function importModeration(context: ImportContext, spaces: Ids): Promise<vo
   const { users } = context
   const carry = async (table: string, unique: readonly string[], rest: (row: SourceRow) => Record<string, unknown>) => {
     const map = (row: SourceRow) => {
-      const [space, user] = [known(spaces, row['space_id']), known(users, row['user_id'])]
+      const [space, user] = [importedId(spaces, row['space_id']), importedId(users, row['user_id'])]
       const mapped = { ...rest(row), space_id: space, user_id: user }
       return space && user && !('id' in mapped && mapped.id === null) ? mapped : 'its space or user is missing'
     }
     await importTable(context, table, { unique: [unique], map })
   }
   await carry('bans', ['space_id', 'user_id'], (row) => {
-    return { banned_by: known(users, row['banned_by']), reason: readText(row['reason']) }
+    return { banned_by: importedId(users, row['banned_by']), reason: readText(row['reason']) }
   })
   await carry('join_requests', ['id'], (row) => {
-    const decidedBy = known(users, row['decided_by'])
+    const decidedBy = importedId(users, row['decided_by'])
     return { id: readId(row['id']), decided_by: decidedBy, status: readText(row['status']) ?? 'pending' }
   })
-  const moderatorOf = (row: SourceRow) => ({ moderator_id: known(users, row['moderator_id']) })
+  const moderatorOf = (row: SourceRow) => ({ moderator_id: importedId(users, row['moderator_id']) })
   await carry('voice_restrictions', ['space_id', 'user_id'], moderatorOf)
 }

@@ -19,12 +19,12 @@ export async function importFiles(context: ImportContext, { from, to, images }: 
     return
   }
   const present = new Set(await readdir(from))
-  const counts = { attachments: 0, pictures: 0, missing: 0, bytes: 0 }
+  const counts = { attachments: 0, pictures: 0, missingFiles: 0, bytes: 0 }
   for (const { name, owner } of files) {
     const path = join(from, name)
     const isPlain = isUploadName(name) && present.has(name) && (await lstat(path)).isFile()
     if (!isPlain) {
-      counts.missing += 1
+      counts.missingFiles += 1
       if (owner)
         report.tell('users', owner.userId, `the file of its ${owner.column} is missing, so it was not imported`)
     } else if (owner) {
@@ -34,11 +34,11 @@ export async function importFiles(context: ImportContext, { from, to, images }: 
       counts.bytes += await copyAttachment(path, join(to, name))
     }
   }
-  const named = new Set(files.map(({ name }) => name))
-  const unnamed = [...present].filter((name) => !named.has(name))
+  const names = new Set(files.map(({ name }) => name))
+  const unnamed = [...present].filter((name) => !names.has(name))
   report.leaveBehind('files that nothing names, thumbnails and leftovers', unnamed.length)
-  const { attachments, bytes, pictures, missing } = counts
-  report.note(`files: ${attachments} attachments (${bytes} bytes), ${pictures} pictures, ${missing} missing`)
+  const { attachments, bytes, pictures, missingFiles } = counts
+  report.note(`files: ${attachments} attachments (${bytes} bytes), ${pictures} pictures, ${missingFiles} missing`)
 }
 
 type Picture = { path: string; to: string; images: ImageConverter; owner: Owner }

@@ -3,7 +3,7 @@ import { parseOrigin } from '@gatehouse/contracts'
 import { stubPasswordHash } from '@gatehouse/domain'
 import { randomToken } from '@gatehouse/runtime'
 import { compareSync } from 'bcrypt'
-import { type ImportContext, importTable, known } from './context.ts'
+import { type ImportContext, importTable, importedId } from './context.ts'
 import type { SourceRow } from './source.ts'
 import { readOptionalTime, readOptionalTimestamp, readText, timestamp } from './values.ts'
 
@@ -43,7 +43,7 @@ export async function importCredentials(context: ImportContext): Promise<void> {
     to: 'federation_credentials',
     unique: [['user_id', 'origin']],
     map: (row) => {
-      const userId = known(liveUsers, row['user_id'])
+      const userId = importedId(liveUsers, row['user_id'])
       const origin = parseOrigin(readText(row['origin']) ?? '')
       const secret = readText(row['secret'])
       if (userId === null) return 'its user is gone'

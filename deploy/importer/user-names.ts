@@ -19,27 +19,27 @@ export type User = Record<string, unknown> & {
  * names; a suffix makes none that another account has.
  */
 export function settleNames({ report }: ImportContext, users: User[], isTaken: (name: string) => boolean): void {
-  const taken = new Set<string>()
+  const assignedNames = new Set<string>()
   /** The next one to try, by wanted name: many may want the same. */
   const suffixes = new Map<string, number>()
   const rank = ({ is_deleted, isExact }: User) => (is_deleted ? 2 : 0) + (isExact ? 1 : 0)
   for (const user of users.toSorted((a, b) => rank(b) - rank(a))) {
     const [, base = '', domain = ''] = /^([^@]*)(@.*)?$/s.exec(user.username) ?? []
-    const wanted = user.username
-    const isFree = (name: string) => !taken.has(name) && (name === wanted || !isTaken(name))
-    for (let suffix = suffixes.get(wanted) ?? 1; !isFree(user.username); suffix += 1) {
+    const preferredName = user.username
+    const isFree = (name: string) => !assignedNames.has(name) && (name === preferredName || !isTaken(name))
+    for (let suffix = suffixes.get(preferredName) ?? 1; !isFree(user.username); suffix += 1) {
       user.username = `${base}_${suffix}${domain}`
-      suffixes.set(wanted, suffix + 1)
+      suffixes.set(preferredName, suffix + 1)
     }
-    taken.add(user.username)
-    if (user.username !== wanted)
+    assignedNames.add(user.username)
+    if (user.username !== preferredName)
       report.tell(
         'users',
         user.id,
-        `its name ${wanted} belongs to another account: the name is now ${user.username} now`,
+        `its name ${preferredName} belongs to another account: the name is now ${user.username} now`,
       )
     else if (!user.is_deleted && !user.isExact)
-      report.tell('users', user.id, `its name is ${wanted} now, as names are stored`)
+      report.tell('users', user.id, `its name is ${preferredName} now, as names are stored`)
     const isLocal = !user.is_deleted && user.home_instance === null && !user.former_home_instance
     if (isLocal && !isLocalUsername(user.username))
       report.tell('users', user.id, 'registration would reject this name, but the user can log in')
@@ -48,17 +48,17 @@ export function settleNames({ report }: ImportContext, users: User[], isTaken: (
 
 /** Of live accounts of one identity, all in `users`, the account keeps it before a stub, then the older one. */
 export function settleIdentities({ report }: ImportContext, users: User[]): void {
-  const held = new Set<string>()
+  const identities = new Set<string>()
   const inOrder = users
     .filter((user) => !user.is_deleted && user.home_user_id !== null)
     .toSorted((a, b) => Number(isStub(a)) - Number(isStub(b)) || a.created - b.created)
   for (const user of inOrder) {
     const identity = identityOf(user)
-    if (held.has(identity)) {
+    if (identities.has(identity)) {
       user.home_user_id = null
       report.tell('users', user.id, 'another account already has this homeUserId, so it was not imported (name kept)')
     }
-    held.add(identity)
+    identities.add(identity)
   }
 }
 

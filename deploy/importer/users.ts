@@ -67,8 +67,8 @@ function findRepetitions(context: ImportContext): [names: Repetitions, identitie
 
 /** The names of tombstones are theirs: one that is deleted later must find its own free. */
 function nameOf(id: string, row: SourceRow): string {
-  const given = normalizeUsername(readText(row['username']) ?? '')
-  return given && !given.startsWith('!deleted:') ? given : `user_${id}`
+  const username = normalizeUsername(readText(row['username']) ?? '')
+  return username && !username.startsWith('!deleted:') ? username : `user_${id}`
 }
 
 /** Of an account that is not deleted. */
@@ -190,17 +190,17 @@ function readReplicated(row: SourceRow, tell: (what: string) => void): { origin:
   const stored = readText(row['replicated_instances'])
   if (!stored) return []
   const entries = parseArray(stored)
-  const known = new Map<string, string>()
+  const namesByAddress = new Map<string, string>()
   for (const entry of entries ?? []) {
     const { origin, domain, username } = (entry ?? {}) as Record<string, unknown>
     const address = normalizeOrigin(readText(origin) ?? (domain ? `https://${readText(domain)}` : ''))
     const name = readText(username)?.trim()
-    if (address && name && name.length <= 255 && !known.has(address)) known.set(address, name)
+    if (address && name && name.length <= 255 && !namesByAddress.has(address)) namesByAddress.set(address, name)
   }
-  const kept = Array.from(known, ([origin, username]) => ({ origin, username })).slice(0, 20)
-  if (kept.length !== entries?.length)
+  const instances = Array.from(namesByAddress, ([origin, username]) => ({ origin, username })).slice(0, 20)
+  if (instances.length !== entries?.length)
     tell('duplicate or unreadable entries in its list of instances were not imported')
-  return kept
+  return instances
 }
 
 function parseArray(text: string): unknown[] | null {

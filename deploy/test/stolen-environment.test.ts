@@ -223,12 +223,12 @@ describe('the environment of one service, in the hands of somebody else', functi
 
   const questionSubjects = Object.values(upstreamQuestions).map(({ subject }) => subject)
   const subjects = async (): Promise<string[]> => {
-    const contracts = Object.values(await import('@gatehouse/contracts')) as { subject?: string; kept?: unknown }[]
-    const kept = contracts.filter((one) => typeof one.subject === 'string' && 'kept' in one)
-    const calls = contracts.filter((one) => typeof one.subject === 'string' && !('kept' in one))
+    const contracts = Object.values(await import('@gatehouse/contracts')) as { subject?: string; stream?: unknown }[]
+    const events = contracts.filter((one) => typeof one.subject === 'string' && 'stream' in one)
+    const calls = contracts.filter((one) => typeof one.subject === 'string' && !('stream' in one))
     return [
-      ...kept.flatMap(({ subject, kept: place }) =>
-        place
+      ...events.flatMap(({ subject, stream }) =>
+        stream
           ? [`gatehouse.${subject}`, `gatehouse.${subject!.replace(/^event/, 'change')}.1`]
           : [`gatehouse.broadcast.${subject}`, `gatehouse.broadcast-to.node.${subject}`],
       ),

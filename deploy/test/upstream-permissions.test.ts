@@ -125,7 +125,7 @@ describe('upstreams with the users of NATS that make-secrets.sh makes', () => {
     expect(events[0]).to.deep.include({ name: 'UserCreated', payload, deliveries: 1 })
     expect(errors).to.deep.equal([])
     expect(eventNames).to.have.same.members([...durableEvents, deletedPresence].map(({ name }) => name))
-    for (const { name, kept } of [...durableEvents, deletedPresence]) expect(streamOf(name), name).to.equal(kept)
+    for (const { name, stream } of [...durableEvents, deletedPresence]) expect(streamOf(name), name).to.equal(stream)
   })
 
   it('let none read what is for another, publish events, speak as Gatehouse or deliver as another', async () => {

@@ -20,8 +20,8 @@ export async function createPage({ issuer, clientId, clientSecret, origin }: Opt
     const [state, verifier] = [openid.randomState(), openid.randomPKCECodeVerifier()]
     verifiers.set(state, verifier)
     const code_challenge = await openid.calculatePKCECodeChallenge(verifier)
-    const asked = { redirect_uri: `${origin}/callback`, scope: 'openid profile', state, code_challenge }
-    const { href } = openid.buildAuthorizationUrl(config, { ...asked, code_challenge_method: 'S256' })
+    const parameters = { redirect_uri: `${origin}/callback`, scope: 'openid profile', state, code_challenge }
+    const { href } = openid.buildAuthorizationUrl(config, { ...parameters, code_challenge_method: 'S256' })
     return { to: href, cookie: `state=${state}` }
   }
 

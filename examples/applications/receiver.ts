@@ -9,7 +9,7 @@ type Options = { issuer: string; clientId: string; onEvent(event: JWTPayload): v
 export function createReceiver({ issuer, clientId, onEvent }: Options) {
   const keys = createRemoteJWKSet(new URL('/oauth2/jwks', issuer))
   /** A token may come twice. Keep these where a restart keeps them, for three days. */
-  const taken = new Set<string | undefined>()
+  const tokenIds = new Set<string | undefined>()
 
   async function take(token: string, typ: string): Promise<void> {
     const { payload } = await jwtVerify(token, keys, {
@@ -19,8 +19,8 @@ export function createReceiver({ issuer, clientId, onEvent }: Options) {
       requiredClaims: ['jti', 'iat'],
     })
     if (typeof payload['events'] !== 'object') throw new Error('it has no events')
-    if (!taken.has(payload.jti)) onEvent(payload)
-    taken.add(payload.jti)
+    if (!tokenIds.has(payload.jti)) onEvent(payload)
+    tokenIds.add(payload.jti)
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -32,8 +32,8 @@ export function createReceiver({ issuer, clientId, onEvent }: Options) {
     } catch (error) {
       // Gatehouse drops what is answered with 400, and tries again after any other status.
       const description = (error as Error).message
-      const said = { err: 'invalid_request', error: 'invalid_request', description, error_description: description }
-      response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(said))
+      const reply = { err: 'invalid_request', error: 'invalid_request', description, error_description: description }
+      response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(reply))
     }
   }
   return createServer((request, response) => void answer(request, response))

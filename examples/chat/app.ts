@@ -39,10 +39,10 @@ function spaceRoutes({ store, live }: Deps): Router<State> {
     ctx.body = { spaces: await store.listSpaces(ctx.state.userId) }
   })
   router.post('/', body, async (ctx) => {
-    const { name } = input.named.parse(ctx.state.body)
-    const made = await store.createSpace(ctx.state.userId, name)
-    if (!made) return ctx.throw(409, 'You are in too many spaces')
-    await answerSpace(ctx, made.id)
+    const { name } = input.nameBody.parse(ctx.state.body)
+    const space = await store.createSpace(ctx.state.userId, name)
+    if (!space) return ctx.throw(409, 'You are in too many spaces')
+    await answerSpace(ctx, space.id)
   })
   router.delete('/:spaceId', async (ctx) => {
     const { spaceId } = input.ofSpace.parse(ctx.params)
@@ -53,7 +53,7 @@ function spaceRoutes({ store, live }: Deps): Router<State> {
   })
   router.post('/:spaceId/channels', body, async (ctx) => {
     const { spaceId } = input.ofSpace.parse(ctx.params)
-    const { name } = input.named.parse(ctx.state.body)
+    const { name } = input.nameBody.parse(ctx.state.body)
     const channel = await store.createChannel(spaceId, ctx.state.userId, name)
     if (!channel) return ctx.throw(409, 'Only its owner adds channels to a space, and not too many')
     await answerSpace(ctx, spaceId)
@@ -65,7 +65,7 @@ function spaceRoutes({ store, live }: Deps): Router<State> {
   })
   router.post('/:spaceId/members', body, async (ctx) => {
     const { spaceId } = input.ofSpace.parse(ctx.params)
-    const { username } = input.invited.parse(ctx.state.body)
+    const { username } = input.inviteBody.parse(ctx.state.body)
     const space = await store.findSpace(spaceId, ctx.state.userId)
     if (space?.ownerId !== ctx.state.userId) return ctx.throw(403, 'Only its owner adds members to a space')
     if (!(await store.addMember(spaceId, username))) return ctx.throw(404, 'Nobody of that name can be added')
@@ -87,7 +87,7 @@ function channelRoutes({ store, live }: Deps): Router<State> {
   // Over HTTP and not over the socket: what was answered is in the database, whatever ends in the next moment.
   router.post('/', body, async (ctx) => {
     const { channelId } = input.ofChannel.parse(ctx.params)
-    const { text } = input.written.parse(ctx.state.body)
+    const { text } = input.messageBody.parse(ctx.state.body)
     const written = await store.writeMessage(channelId, ctx.state.userId, text)
     if (!written) return ctx.throw(404, 'No such channel')
     const { spaceId, ...message } = written

@@ -11,12 +11,12 @@ const text = (most: number) =>
   z
     .string()
     .trim()
-    .refine((given) => given.isWellFormed() && !given.includes('\0'), { error: 'has invalid characters' })
-    .refine((given) => given !== '' && [...given].length <= most, { error: `must have 1 to ${most} characters` })
+    .refine((value) => value.isWellFormed() && !value.includes('\0'), { error: 'has invalid characters' })
+    .refine((value) => value !== '' && [...value].length <= most, { error: `must have 1 to ${most} characters` })
 
-export const named = z.object({ name: text(40) })
-export const written = z.object({ text: text(2_000) })
-export const invited = z.object({ username: text(100).transform((name) => name.toLowerCase()) })
+export const nameBody = z.object({ name: text(40) })
+export const messageBody = z.object({ text: text(2_000) })
+export const inviteBody = z.object({ username: text(100).transform((name) => name.toLowerCase()) })
 export const ofSpace = z.object({ spaceId: idText })
 export const ofChannel = z.object({ channelId: idText })
 export const ofMessage = z.object({ messageId: idText })

@@ -53,13 +53,13 @@ export async function findFaults(page: Page, { namesRepeat = false, within }: Op
   for (const { theme, width } of looks) {
     await page.setViewportSize({ width, height: 800 })
     await page.emulateMedia({ colorScheme: theme })
-    const found = [
+    const findings = [
       ...(await findViolations(page, within)),
       ...(await findUnnamedInputs(page)),
       ...(namesRepeat ? [] : [...(await findUnclearNames(page)), ...(await findTextNodes(page))]),
       ...(await findOverflow(page)),
     ]
-    faults.push(...found.map((fault) => `${theme}, ${width} px: ${fault}`))
+    faults.push(...findings.map((fault) => `${theme}, ${width} px: ${fault}`))
   }
   return faults
 }

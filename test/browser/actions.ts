@@ -33,7 +33,7 @@ export async function openPage(browser: Browser, instance: Instance, place: stri
 /** As a login does, without the login page. A later logout counts. */
 async function keepToken(page: Page, instance: Instance, token: string): Promise<void> {
   await page.goto(`${instance.origin}/theme.js`)
-  await page.evaluate((kept) => localStorage.setItem('service_token', kept), token)
+  await page.evaluate((value) => localStorage.setItem('service_token', value), token)
 }
 
 export function click(page: Page, button: string | RegExp): Promise<void> {
@@ -60,8 +60,8 @@ export async function clickInMenu(page: Page, name: string, act: string): Promis
 /** Fills the field with this label, optional or not. */
 export function fillField(page: Page, label: string, text: string): Promise<void> {
   const literal = shownText(label).replaceAll(/[()]/g, String.raw`\$&`)
-  const named = page.getByLabel(new RegExp(`^${literal}( \\(optional\\))?$`))
-  return named.and(page.locator('input, textarea')).fill(text)
+  const field = page.getByLabel(new RegExp(`^${literal}( \\(optional\\))?$`))
+  return field.and(page.locator('input, textarea')).fill(text)
 }
 
 export async function waitForText(page: Page, text: string | RegExp): Promise<void> {

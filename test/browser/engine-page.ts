@@ -28,7 +28,7 @@ export function openEnginePage(browser: WebDriver) {
     }
   }
 
-  const act = (what: string, selector: string, { name, row, option }: Named, ...acts: Act[]) =>
+  const act = (what: string, selector: string, { name, row, option }: Target, ...acts: Act[]) =>
     wait(what, async () => {
       const place = {
         name: shownText(name),
@@ -93,9 +93,9 @@ export function openEnginePage(browser: WebDriver) {
 
 type Act = { command: 'click' | 'clear' | 'type'; text?: string }
 
-type Named = Omit<Place, 'selector'> & { name: string; option?: string }
+type Target = Omit<Place, 'selector'> & { name: string; option?: string }
 
-type Search = Named & { selector: string }
+type Search = Target & { selector: string }
 
 /** Runs in the page, as a whole. The first visible element with the name, or of it the option with that text. */
 function findElement({ selector, name, row, option }: Search): Element | null {
@@ -109,9 +109,9 @@ function findElement({ selector, name, row, option }: Search): Element | null {
   const place = row === undefined ? root : rows.find((item) => item.innerText.includes(row))
   const isUsable = (element: Element) =>
     element.checkVisibility() && !element.matches(':disabled, [aria-disabled=true]')
-  const found = [...(place?.querySelectorAll(selector) ?? [])].find((each) => isUsable(each) && isNamed(each))
-  if (option === undefined) return found ?? null
-  return [...((found as HTMLSelectElement | undefined)?.options ?? [])].find(({ text }) => text === option) ?? null
+  const element = [...(place?.querySelectorAll(selector) ?? [])].find((each) => isUsable(each) && isNamed(each))
+  if (option === undefined) return element ?? null
+  return [...((element as HTMLSelectElement | undefined)?.options ?? [])].find(({ text }) => text === option) ?? null
 }
 
 /** Runs in the page, as a whole. */

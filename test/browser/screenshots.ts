@@ -98,10 +98,10 @@ const sockets = tokens.slice(1, 4).map((token) => goOnline(instance, token))
 await rm(folder, { recursive: true, force: true })
 await mkdir(folder, { recursive: true })
 const files: string[] = []
-const named = process.argv.slice(2).filter((word) => word !== 'docs')
-for (const look of looks) if (named.length === 0 || named.includes(nameOf(look))) await takeAll(browser, look)
+const selection = process.argv.slice(2).filter((word) => word !== 'docs')
+for (const look of looks) if (selection.length === 0 || selection.includes(nameOf(look))) await takeAll(browser, look)
 for (const [engine, { launch, programs }] of Object.entries(engines)) {
-  if (!named.includes(engine)) continue
+  if (!selection.includes(engine)) continue
   await ensurePrograms([...programs])
   await takeInEngine(engine, launch)
 }
@@ -182,15 +182,15 @@ async function fill(instance: Instance): Promise<string[]> {
 async function startDevice(instance: Instance): Promise<string> {
   const body = new URLSearchParams({ client_id: '2', scope: 'openid profile' })
   const url = `http://127.0.0.1:${instance.port}/oauth2/device/auth`
-  const asked = await eventually('applications are on', async () => {
+  const reply = await eventually('applications are on', async () => {
     const response = await fetch(url, { method: 'POST', body })
     return response.ok ? response : null
   })
-  return ((await asked.json()) as { user_code: string }).user_code
+  return ((await reply.json()) as { user_code: string }).user_code
 }
 
 function authorizePath(prompt: string): string {
-  const asked = {
+  const parameters = {
     response_type: 'code',
     client_id: '1',
     redirect_uri: 'https://wiki.engine.example/callback',
@@ -199,7 +199,7 @@ function authorizePath(prompt: string): string {
     code_challenge_method: 'S256',
     code_challenge: 'x'.repeat(43),
   }
-  return `/oauth2/auth?${new URLSearchParams(asked).toString()}`
+  return `/oauth2/auth?${new URLSearchParams(parameters).toString()}`
 }
 
 function goOnline(instance: Instance, token: string): WebSocket {
@@ -222,7 +222,7 @@ function openContext(browser: Browser, { theme, width, height, language }: Look)
 }
 
 async function keepToken(page: Page): Promise<void> {
-  await page.addInitScript((kept) => localStorage.setItem('service_token', kept), tokens[0] ?? '')
+  await page.addInitScript((value) => localStorage.setItem('service_token', value), tokens[0] ?? '')
 }
 
 async function show(page: Page, path: string, isSent = false): Promise<void> {

@@ -82,7 +82,7 @@ export async function startInstance(name: string, options: Options = {}) {
   const peers = Object.entries(options.peers ?? {})
   const providers = options.providers && join(folder, 'providers.json')
   if (providers) await writeFile(providers, JSON.stringify({ providers: options.providers }))
-  const given = readConfig({
+  const config = readConfig({
     PORT: String(port),
     PUBLIC_ORIGIN: `http://${host}:${port}`,
     GATEHOUSE_DATA: folder,
@@ -94,7 +94,7 @@ export async function startInstance(name: string, options: Options = {}) {
     FEDERATION_ALLOW_PRIVATE: '127.0.0.0/8',
     FEDERATION_RESOLVE: peers.map(([peer, at]) => `${hostOf(peer)}=127.0.0.1:${at}`).join(','),
   })
-  const startProcess = () => startEmbedded(quickHashing(given), database.url, { log: capturedLog().log })
+  const startProcess = () => startEmbedded(quickHashing(config), database.url, { log: capturedLog().log })
   let running: AsyncDisposable | null = await startProcess()
   const stop = async () => {
     await running?.[Symbol.asyncDispose]()

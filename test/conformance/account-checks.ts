@@ -23,7 +23,7 @@ export const accountChecks: Check[] = [
       }
       if (status === 400) throw new NotApplicable(`${hostname} is no home to the target: ${String(body.error)}`)
       const { id } = (body.user ?? {}) as { id: string }
-      side.made = { ...person, id, token: String(body.token), homeUserId: home.id }
+      side.replica = { ...person, id, token: String(body.token), homeUserId: home.id }
       return same('status', status, 201)
     },
   },
@@ -31,9 +31,9 @@ export const accountChecks: Check[] = [
     name: 'registration of a name that is taken',
     rows: ['5.3 409'],
     run: async (side) => {
-      const { username, password } = made(side)
+      const { username, password } = replicaOf(side)
       const homeInstance = new URL(side.peer.origin).hostname
-      const again = { username, password, homeInstance, homeUserId: `${BigInt(made(side).homeUserId) + 1n}` }
+      const again = { username, password, homeInstance, homeUserId: `${BigInt(replicaOf(side).homeUserId) + 1n}` }
       const { status, body } = await ask(side, register, { body: again })
       same('status', status, 409)
       holds(
@@ -47,7 +47,7 @@ export const accountChecks: Check[] = [
     name: 'a profile that the home relays',
     rows: ['6.1 relay'],
     run: async (side) => {
-      const { homeUserId, token } = made(side)
+      const { homeUserId, token } = replicaOf(side)
       const profileUpdate = {
         homeUserId,
         homeInstance: side.peer.origin,
@@ -81,7 +81,7 @@ export const accountChecks: Check[] = [
     name: 'the registry: read, write, an older one, a malformed one',
     rows: ['6.1 peer/ensure, federation-registry, mode leave', '5.3 409'],
     run: async (side) => {
-      const { token } = made(side)
+      const { token } = replicaOf(side)
       const before = await ask(side, `GET ${registry}`, { token })
       if (before.status === 404) throw new NotApplicable('404: the target has no registry')
       holds('registry and updatedAt', Array.isArray(before.body.registry) && Number.isInteger(before.body.updatedAt))
@@ -101,7 +101,7 @@ export const accountChecks: Check[] = [
     rows: ['5.3 403'],
     run: async (side) => {
       const body = { currentPassword: randomUUID(), newPassword: randomUUID() }
-      const answer = await ask(side, 'POST /api/users/@me/change-password', { token: made(side).token, body })
+      const answer = await ask(side, 'POST /api/users/@me/change-password', { token: replicaOf(side).token, body })
       if (answer.status === 404) throw new NotApplicable('404: the target has no such endpoint')
       if (answer.status === 200) throw new NotApplicable('replicas change it without the current one')
       if (side.generation === 1) return same('status', answer.status, 403)
@@ -112,8 +112,8 @@ export const accountChecks: Check[] = [
     name: 'deletion of that identity',
     rows: ['6.1 DELETE identity', '3.1 200 {"success":true}', '5.3 401'],
     run: async (side) => {
-      const { username, password, token } = made(side)
-      same('deletion', await deleteMade(side), 200)
+      const { username, password, token } = replicaOf(side)
+      same('deletion', await deleteReplica(side), 200)
       const used = await ask(side, `GET ${registry}`, { token })
       const login = await ask(side, 'POST /api/auth/login', { body: { username, password } })
       if (side.generation === 2) oneOf('code', login.body.code, ['account_deleted', 'invalid_credentials'])
@@ -156,25 +156,25 @@ export const accountChecks: Check[] = [
   },
 ]
 
-function made({ made: person }: Side) {
+function replicaOf({ replica: person }: Side) {
   if (!person) throw new NotApplicable('no account was made')
   return person
 }
 
-function account({ account: known }: Side) {
-  if (!known) throw new NotApplicable('needs --user')
-  return known
+function account({ account: user }: Side) {
+  if (!user) throw new NotApplicable('needs --user')
+  return user
 }
 
-async function deleteMade(side: Side): Promise<number> {
-  const { homeUserId } = made(side)
+async function deleteReplica(side: Side): Promise<number> {
+  const { homeUserId } = replicaOf(side)
   const body = { homeUserId, homeInstance: new URL(side.peer.origin).hostname, mode: 'full' }
   const { status } = await askSigned(side, 'DELETE /api/federation/identity', body)
-  if (status === 200) made(side).deleted = true
+  if (status === 200) replicaOf(side).deleted = true
   return status
 }
 
 /** Where the checks ended early. */
 export async function removeMade(side: Side): Promise<void> {
-  if (side.made && !side.made.deleted) await deleteMade(side).catch(() => undefined)
+  if (side.replica && !side.replica.deleted) await deleteReplica(side).catch(() => undefined)
 }

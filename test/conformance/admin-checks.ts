@@ -144,11 +144,11 @@ export const adminChecks: Check[] = [
     run: async (side) => {
       await forgetPeering(side)
       side.peer.settings.autoAcceptPeering = false
-      const seen = [await initiate(side), (await rowOf(side))?.status]
-      same('initiate, row', seen, [202, 'awaiting_approval'])
+      const results = [await initiate(side), (await rowOf(side))?.status]
+      same('initiate, row', results, [202, 'awaiting_approval'])
       const request = side.peer.requests().find(({ origin }) => origin === side.origin)
       const approved = await side.peer.approve(request!.id)
-      return `${seen.join(', ')}; ${same('approved, row', [approved.status, (await rowOf(side))?.status], [200, 'active'])}`
+      return `${results.join(', ')}; ${same('approved, row', [approved.status, (await rowOf(side))?.status], [200, 'active'])}`
     },
   },
   {

@@ -69,11 +69,11 @@ function keepTable(table: string, { origin, generation }: Options): void {
 
 function tableOf(results: readonly Result[]): string {
   const cell = (text: string) => text.replaceAll('|', '\\|')
-  const lines = results.map(({ name, rows, outcome, seen }) => {
-    const cells = [outcome, name, rows.join('; '), seen]
+  const lines = results.map(({ name, rows, outcome, observation }) => {
+    const cells = [outcome, name, rows.join('; '), observation]
     return `| ${cells.map(cell).join(' | ')} |`
   })
-  const count = (wanted: Result['outcome']) => results.filter(({ outcome }) => outcome === wanted).length
-  const counts = (['passed', 'failed', 'not applicable'] as const).map((wanted) => `${count(wanted)} ${wanted}`)
+  const count = (kind: Result['outcome']) => results.filter(({ outcome }) => outcome === kind).length
+  const counts = (['passed', 'failed', 'not applicable'] as const).map((kind) => `${count(kind)} ${kind}`)
   return ['| result | check | rows | seen |', '| --- | --- | --- | --- |', ...lines, '', counts.join(', ')].join('\n')
 }

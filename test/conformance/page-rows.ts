@@ -36,7 +36,7 @@ function plain(cell: string): string {
 
 /** Returns the page's row that begins with this text. Throws if no row does, or more than one. */
 export function findRow(beginning: string, rows: readonly string[] = listRows()): string {
-  const found = rows.includes(beginning) ? [beginning] : rows.filter((row) => row.startsWith(beginning))
-  if (found.length === 1 && found[0] !== undefined) return found[0]
-  throw new Error(`${found.length} rows of the pages begin with "${beginning}"`)
+  const matches = rows.includes(beginning) ? [beginning] : rows.filter((row) => row.startsWith(beginning))
+  if (matches.length === 1 && matches[0] !== undefined) return matches[0]
+  throw new Error(`${matches.length} rows of the pages begin with "${beginning}"`)
 }

@@ -14,7 +14,12 @@ export type Check = {
   run(side: Side): Promise<string>
 }
 
-export type Result = { name: string; rows: string[]; outcome: 'passed' | 'failed' | 'not applicable'; seen: string }
+export type Result = {
+  name: string
+  rows: string[]
+  outcome: 'passed' | 'failed' | 'not applicable'
+  observation: string
+}
 
 export type Options = {
   origin: string
@@ -108,7 +113,7 @@ async function isKnown(side: Side): Promise<boolean> {
 }
 
 async function runCheck(side: Side, { name, rows, generation, run }: Check, unless?: string): Promise<Result> {
-  const end = (outcome: Result['outcome'], seen: string): Result => ({ name, rows, outcome, seen })
+  const end = (outcome: Result['outcome'], observation: string): Result => ({ name, rows, outcome, observation })
   if (generation && generation !== side.generation) return end('not applicable', `generation ${generation} only`)
   if (unless !== undefined) return end('not applicable', unless)
   try {

@@ -15,7 +15,7 @@ export type Side = {
   adminToken: string | undefined
   account: Account | undefined
   /** An account at the target whose home is the reference peer, once a check has made it. */
-  made?: Account & { homeUserId: string; deleted?: boolean }
+  replica?: Account & { homeUserId: string; deleted?: boolean }
 }
 
 type Call = { token?: string | undefined; body?: unknown; headers?: Record<string, string> }
@@ -78,22 +78,22 @@ async function sendSigned(side: Side, request: string, body: unknown, signing: S
     'x-federation-signature': signature,
     ...signing.headers,
   }
-  const given = Object.entries(headers).flatMap(([name, value]: [string, string | undefined]) =>
+  const entries = Object.entries(headers).flatMap(([name, value]: [string, string | undefined]) =>
     value === undefined ? [] : [[name, value] as const],
   )
-  return await ask(side, request, { body: text, headers: Object.fromEntries(given) })
+  return await ask(side, request, { body: text, headers: Object.fromEntries(entries) })
 }
 
 export function secretOf({ peer, origin }: Side): string {
-  const known = peer.peer(origin)
-  return known?.newSecret ?? known?.secret ?? '0'.repeat(64)
+  const entry = peer.peer(origin)
+  return entry?.newSecret ?? entry?.secret ?? '0'.repeat(64)
 }
 
 export function isSignedAnswer(side: Side, { headers, text }: Answer): boolean {
   const timestamp = headers.get('x-federation-timestamp') ?? ''
   const nonce = headers.get('x-federation-nonce')
-  const known = side.peer.peer(side.origin)
-  const secrets = [known?.secret, known?.newSecret].filter((secret) => typeof secret === 'string')
+  const entry = side.peer.peer(side.origin)
+  const secrets = [entry?.secret, entry?.newSecret].filter((secret) => typeof secret === 'string')
   return secrets.some(
     (secret) => signatureOf(secret, { timestamp, nonce, body: text }) === headers.get('x-federation-signature'),
   )
@@ -123,15 +123,16 @@ export class NotApplicable extends Error {}
 export class NotAsOnThePage extends Error {}
 
 /** Statuses, or other short words, as they were seen and as the page has them. */
-export function same(what: string, seen: unknown, wanted: unknown): string {
-  const [one, other] = [seen, wanted].map((value) => (value === undefined ? 'nothing' : JSON.stringify(value)))
+export function same(what: string, actual: unknown, expected: unknown): string {
+  const [one, other] = [actual, expected].map((value) => (value === undefined ? 'nothing' : JSON.stringify(value)))
   if (one !== other) throw new NotAsOnThePage(`${what}: ${one} instead of ${other}`)
   return `${what}: ${one}`
 }
 
-export function oneOf(what: string, seen: unknown, wanted: readonly unknown[]): string {
-  if (!wanted.includes(seen)) throw new NotAsOnThePage(`${what}: ${String(seen)} instead of ${wanted.join(' or ')}`)
-  return `${what}: ${String(seen)}`
+export function oneOf(what: string, actual: unknown, expected: readonly unknown[]): string {
+  if (!expected.includes(actual))
+    throw new NotAsOnThePage(`${what}: ${String(actual)} instead of ${expected.join(' or ')}`)
+  return `${what}: ${String(actual)}`
 }
 
 export function holds(what: string, isSo: boolean): string {

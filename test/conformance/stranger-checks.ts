@@ -17,9 +17,9 @@ const nobody = '9223372036854775807'
 
 /** One after another. */
 async function statuses(requests: (() => Promise<{ status: number }>)[]): Promise<number[]> {
-  const seen: number[] = []
-  for (const request of requests) seen.push((await request()).status)
-  return seen
+  const results: number[] = []
+  for (const request of requests) results.push((await request()).status)
+  return results
 }
 
 /** Who needs no peering. */
@@ -42,11 +42,11 @@ export const unsignedChecks: Check[] = [
     run: async (side) => {
       const { body } = await ask(side, 'GET /api/instance/info')
       const names = ['directoryConfigured', 'directoryAvailable', 'directoryEnabled', 'supportCardEnabled']
-      const seen = names.map((name) => body[name])
-      if (seen.every((value) => value === undefined)) return 'absent'
+      const flags = names.map((name) => body[name])
+      if (flags.every((value) => value === undefined)) return 'absent'
       return holds(
-        `booleans: ${seen.join(', ')}`,
-        seen.every((value) => typeof value === 'boolean'),
+        `booleans: ${flags.join(', ')}`,
+        flags.every((value) => typeof value === 'boolean'),
       )
     },
   },
@@ -63,14 +63,14 @@ export const unsignedChecks: Check[] = [
     rows: ['1.2 X-Federation-Origin', '6.1 peer/denied, received'],
     run: async (side) => {
       const signing = { secret: 'f'.repeat(64), headers: { 'x-federation-origin': 'https://nobody.invalid' } }
-      const seen = await statuses([
+      const results = await statuses([
         () => askSigned(side, sync, pull, signing),
         () => askSigned(side, epoch, {}, signing),
         () => askSigned(side, denied, { origin: 'https://nobody.invalid', reason: 'expired', message: '' }, signing),
       ])
-      const [known, ...rest] = seen.reverse()
+      const [denial, ...rest] = results.reverse()
       // Advice of the page: 2xx also where nothing waits.
-      return `${same('epoch, sync', rest, [403, 403])}, ${oneOf('denied', known, [404, 200])}`
+      return `${same('epoch, sync', rest, [403, 403])}, ${oneOf('denied', denial, [404, 200])}`
     },
   },
   {
@@ -95,8 +95,8 @@ export const signedChecks: Check[] = [
       const body = { sourceOrigin, hmacSecret: randomBytes(32).toString('hex'), instanceId }
       const answer = await ask(side, accept, { body })
       if (side.generation === 1 && answer.status === 202) return 'status: 202, as where an admin is asked'
-      const seen = [answer.status, answer.body.code, answer.body.accepted]
-      const shown = same('409 with its code', seen, [409, 'PEER_EXISTS_RESET_REQUIRED', false])
+      const results = [answer.status, answer.body.code, answer.body.accepted]
+      const shown = same('409 with its code', results, [409, 'PEER_EXISTS_RESET_REQUIRED', false])
       const after = await askSigned(side, sync, pull)
       return `${shown}; the secret stays: ${same('sync', after.status, 200)}`
     },
@@ -117,11 +117,11 @@ export const signedChecks: Check[] = [
     name: 'epoch without headers, and with a wrong signature',
     rows: ['1.2 X-Federation-Signature'],
     run: async (side) => {
-      const seen = await statuses([
+      const results = await statuses([
         () => ask(side, epoch, { body: {} }),
         () => askSigned(side, epoch, {}, { secret: 'e'.repeat(64) }),
       ])
-      return same('status', seen, [400, 401])
+      return same('status', results, [400, 401])
     },
   },
   {
@@ -142,10 +142,10 @@ export const signedChecks: Check[] = [
     run: async (side) => {
       const minute = 60_000
       const times = [-14, 14, -16, 16].map((minutes) => Date.now() + minutes * minute)
-      const seen = await statuses(
+      const results = await statuses(
         [...times, 'now', '0'].map((timestamp) => () => askSigned(side, sync, pull, { timestamp })),
       )
-      return same('14 min either side, 16 min, no number, 0', seen, [200, 200, 401, 401, 401, 401])
+      return same('14 min either side, 16 min, no number, 0', results, [200, 200, 401, 401, 401, 401])
     },
   },
   {
@@ -154,8 +154,8 @@ export const signedChecks: Check[] = [
     run: async (side) => {
       const repeated = { nonce: randomUUID() }
       const nonces = [repeated, repeated, { nonce: null }, { nonce: 'n'.repeat(65) }]
-      const seen = await statuses(nonces.map((signing) => () => askSigned(side, sync, pull, signing)))
-      return same('first, repeated, none, too long', seen, [200, 409, 401, 401])
+      const results = await statuses(nonces.map((signing) => () => askSigned(side, sync, pull, signing)))
+      return same('first, repeated, none, too long', results, [200, 409, 401, 401])
     },
   },
   {
@@ -164,7 +164,7 @@ export const signedChecks: Check[] = [
     run: async (side) => {
       const [timestamp, text] = [Date.now(), JSON.stringify(pull)]
       const { signatureOf } = await import('../reference-peer/signature.ts')
-      const seen: number[] = []
+      const results: number[] = []
       for (const change of [
         (digits: string) => `sha256=${digits.toUpperCase()}`,
         (digits: string) => `SHA256=${digits}`,
@@ -174,9 +174,9 @@ export const signedChecks: Check[] = [
         const message = { timestamp: String(timestamp), nonce, body: text }
         const signature = change(signatureOf(secretOf(side), message).slice('sha256='.length))
         const headers = { 'x-federation-signature': signature }
-        seen.push((await askSigned(side, sync, pull, { timestamp, nonce, headers })).status)
+        results.push((await askSigned(side, sync, pull, { timestamp, nonce, headers })).status)
       }
-      return same('upper-case digits, upper-case prefix, no prefix', seen, [200, 401, 401])
+      return same('upper-case digits, upper-case prefix, no prefix', results, [200, 401, 401])
     },
   },
   {
@@ -264,10 +264,10 @@ export const signedChecks: Check[] = [
       const body = { homeUserId: nobody, homeInstance: new URL(side.peer.origin).hostname, mode: 'soft' }
       const repeated = { nonce: randomUUID() }
       const others = [{ secret: 'e'.repeat(64) }, { headers: { 'x-federation-origin': 'https://nobody.invalid' } }]
-      const seen = await statuses(
+      const results = await statuses(
         [...others, repeated, repeated].map((each) => () => askSigned(side, identity, body, each)),
       )
-      return same('status', seen, [401, 403, 200, 409])
+      return same('status', results, [401, 403, 200, 409])
     },
   },
   {
@@ -278,8 +278,8 @@ export const signedChecks: Check[] = [
       const headers = Object.fromEntries(
         ['origin', 'timestamp', 'signature'].map((name) => [`x-federation-${name}`, '']),
       )
-      const seen = await statuses([() => ask(side, denied, { body, headers }), () => askSigned(side, denied, body)])
-      return `${same('without headers', seen[0], 401)}, ${oneOf('active', seen[1], [409, 200])}`
+      const results = await statuses([() => ask(side, denied, { body, headers }), () => askSigned(side, denied, body)])
+      return `${same('without headers', results[0], 401)}, ${oneOf('active', results[1], [409, 200])}`
     },
   },
   {
@@ -298,11 +298,11 @@ export const signedChecks: Check[] = [
     run: async (side) => {
       const malformed = await askSigned(side, rotate, { newSecret: 'A'.repeat(64) })
       const rotated = await side.peer.rotate(side.origin)
-      const known = side.peer.peer(side.origin)!
-      const seen = await statuses(
-        [known.secret, known.newSecret ?? ''].map((secret) => () => askSigned(side, sync, pull, { secret })),
+      const entry = side.peer.peer(side.origin)!
+      const results = await statuses(
+        [entry.secret, entry.newSecret ?? ''].map((secret) => () => askSigned(side, sync, pull, { secret })),
       )
-      const all = [malformed.status, rotated.status, ...seen]
+      const all = [malformed.status, rotated.status, ...results]
       return same('malformed, rotated, old, new', all, [400, 200, 200, 200])
     },
   },
@@ -359,7 +359,7 @@ function relayChecks(): Check[] {
           Verdicts | undefined,
         ]
         holds('accepted and rejected are there', Array.isArray(accepted) && Array.isArray(rejected))
-        const seen = events.map(({ messageId }) => {
+        const verdicts = events.map(({ messageId }) => {
           const refusal = [...rejected, ...undeliverable].find((each) => each.messageId === messageId)
           if (accepted.includes(messageId)) return 'accepted'
           if (refusal && undeliverable.includes(refusal)) return `undeliverable: ${refusal.reason}`
@@ -367,8 +367,8 @@ function relayChecks(): Check[] {
         })
         const isOver = (verdict: string) =>
           /^(accepted|undeliverable: .*)$/.test(verdict) || finalReasons.includes(verdict)
-        if (row === 'unknown types') return same('verdict', seen, ['unknown_event_type'])
-        return holds(`ended by ${[...new Set(seen)].join(', ')}`, seen.every(isOver))
+        if (row === 'unknown types') return same('verdict', verdicts, ['unknown_event_type'])
+        return holds(`ended by ${[...new Set(verdicts)].join(', ')}`, verdicts.every(isOver))
       },
     })),
     {

@@ -23,12 +23,12 @@ export const withoutDigests = (text: string): string => text.replaceAll(/@sha256
  * their names, which stay for the next run. Gives why it cannot, or undefined.
  */
 export async function ensureBaseImages(engine: Engine, log: (line: string) => void): Promise<string | undefined> {
-  const missing: string[] = []
+  const absentImages: string[] = []
   for (const image of listBaseImages()) {
-    if (!(await succeeds(engine.run('image', 'inspect', image)))) missing.push(image)
+    if (!(await succeeds(engine.run('image', 'inspect', image)))) absentImages.push(image)
   }
   const unfetched: string[] = []
-  for (const image of missing) {
+  for (const image of absentImages) {
     // A registry that did not answer for one image is not asked for the next.
     if (unfetched.length > 0 || !(await succeeds(runProgram(engine.name, ['pull', image], {}, pullLimitMs)))) {
       unfetched.push(image)

@@ -25,9 +25,9 @@ export async function openPodmanProject(text: string, { engine, variables }: Pro
   return {
     async up(only) {
       for (const service of only === undefined ? startOrder(compose) : [only]) {
-        const wanted = Number(compose.services[service]!.scale ?? 1)
+        const replicas = Number(compose.services[service]!.scale ?? 1)
         const running = await containersOf(state, service)
-        for (let index = running.length; index < wanted; index += 1) await startOne(state, service)
+        for (let index = running.length; index < replicas; index += 1) await startOne(state, service)
         await waitUntilHealthy(state, service)
       }
     },
@@ -122,9 +122,9 @@ async function freePortOf(state: State, service: string, { ports = [] }: Compose
   if (!published) return null
   const [, address, first, last, target] = /^([\d.]+:)?(\d+)(?:-(\d+))?:(\d+)$/.exec(published)!
   const running = await containersOf(state, service)
-  const held = await Promise.all(running.map((container) => state.engine.run('port', container)))
+  const portMappings = await Promise.all(running.map((container) => state.engine.run('port', container)))
   for (let port = Number(first); port <= Number(last ?? first); port += 1) {
-    if (!held.some((text) => text.includes(`:${port}`))) return `${address ?? ''}${port}:${target}`
+    if (!portMappings.some((text) => text.includes(`:${port}`))) return `${address ?? ''}${port}:${target}`
   }
   throw new Error(`no port of ${published} is free`)
 }

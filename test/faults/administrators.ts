@@ -24,7 +24,7 @@ export async function administrate(
   member: TestUser,
 ): Promise<{ check(databaseUrl: string): Promise<void> }> {
   const { instance, history, admin, revoked, stop } = scene
-  const done: { act: Act; isAcknowledged: boolean }[] = []
+  const attempts: { act: Act; isAcknowledged: boolean }[] = []
   for (let round = 0; !stop.aborted; round += 1) {
     await pause(betweenActsMs)
     const { token } = await logIn(instance, member.username, member.password)
@@ -32,7 +32,7 @@ export async function administrate(
     const path = `/api/admin/users/${member.id}/${act.path}`
     const answer = await instance.call('POST', path, { token: admin.token, body: {} })
     const isAcknowledged = answer?.status === 200
-    done.push({ act, isAcknowledged })
+    attempts.push({ act, isAcknowledged })
     if (isAcknowledged) {
       revoked.push(token)
       history.count(`acknowledged by admins: ${act.path}`)
@@ -42,7 +42,7 @@ export async function administrate(
   return {
     async check(databaseUrl) {
       for (const act of acts) {
-        const ofKind = done.filter((each) => each.act === act)
+        const ofKind = attempts.filter((each) => each.act === act)
         const least = ofKind.filter(({ isAcknowledged }) => isAcknowledged).length
         const entries = await countEntries(databaseUrl, act.audited, member)
         history.count('acts of admins found in the audit log', entries)

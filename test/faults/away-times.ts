@@ -17,7 +17,7 @@ export type AwayTimes = {
 
 /** The longest time without an answer, during each fault, at the gateway that was worst off. `now` in milliseconds. */
 export function createAwayTimes(gateways: readonly string[], now: () => number): AwayTimes {
-  const found = new Map<string, AwayMs[]>()
+  const awayTimes = new Map<string, AwayMs[]>()
   const lines = activities.flatMap((activity) =>
     gateways.map((gateway) => ({ activity, gateway, answeredAt: now(), longest: 0 })),
   )
@@ -29,7 +29,7 @@ export function createAwayTimes(gateways: readonly string[], now: () => number):
     const worst = (activity: Activity) =>
       Math.max(...lines.filter((line) => line.activity === activity).map(({ longest }) => longest))
     const ended = Object.fromEntries(activities.map((activity) => [activity, worst(activity)])) as AwayMs
-    if (fault !== undefined) found.set(fault, [...(found.get(fault) ?? []), ended])
+    if (fault !== undefined) awayTimes.set(fault, [...(awayTimes.get(fault) ?? []), ended])
     fault = undefined
     for (const line of lines) Object.assign(line, { answeredAt: at, longest: 0 })
   }
@@ -47,14 +47,14 @@ export function createAwayTimes(gateways: readonly string[], now: () => number):
     isBackSince: (time) => lines.every(({ answeredAt }) => answeredAt > time),
     end() {
       close()
-      return found
+      return awayTimes
     },
   }
 }
 
 /** A table in Markdown, the longest times first. */
-export function formatAwayTimes(found: ReadonlyMap<string, readonly AwayMs[]>): string {
-  const rows = [...found].map(([fault, all]) => {
+export function formatAwayTimes(awayTimes: ReadonlyMap<string, readonly AwayMs[]>): string {
+  const rows = [...awayTimes].map(([fault, all]) => {
     const times = activities.map((activity) => all.map((each) => each[activity]).sort((a, b) => a - b))
     return { fault, count: all.length, worst: Math.max(...times.flat()), cells: times.map(formatTimes) }
   })

@@ -39,11 +39,11 @@ export function createHistory({ now, log }: Options = {}): History {
 
 /** The load goes on until then, however slow the machine is. A goal that is not reached is a violation. */
 export async function waitForGoals(history: History, goals: Goals): Promise<void> {
-  const missing = (): string[] => {
+  const openGoals = (): string[] => {
     const counts = new Map(history.counts())
     return Object.keys(goals).filter((what) => (counts.get(what) ?? 0) < goals[what]!)
   }
-  await eventually('the load has done enough', () => missing().length === 0, goalsLimitMs).catch(() =>
-    history.violation(`the load did too little: ${missing().join(', ')}`),
+  await eventually('the load has done enough', () => openGoals().length === 0, goalsLimitMs).catch(() =>
+    history.violation(`the load did too little: ${openGoals().join(', ')}`),
   )
 }

@@ -16,9 +16,9 @@ export async function redeem(instance: InstanceClient, history: History, admin: 
   for (let round = 1; !stop.aborted; round += 1) {
     await pause(betweenInvitesMs)
     const body = { name: `round ${round}`, maxUses: slots, expiresAt: null }
-    const made = await instance.call('POST', '/api/admin/invites', { token: admin.token, body })
-    if (made?.status !== 201) continue
-    const invite: Invite = { ...(made.body as { id: string; token: string }), maxUses: slots, acknowledged: [] }
+    const answer = await instance.call('POST', '/api/admin/invites', { token: admin.token, body })
+    if (answer?.status !== 201) continue
+    const invite: Invite = { ...(answer.body as { id: string; token: string }), maxUses: slots, acknowledged: [] }
     invites.push(invite)
     await Promise.all(
       Array.from({ length: registrants }, (_, index) => apply(instance, invite, `guest_${round}_${index}`)),
@@ -43,7 +43,7 @@ async function checkAll(instance: InstanceClient, history: History, admin: TestU
     history.count('invites checked')
     if (names.length > maxUses) history.violation(`invite ${id}: ${names.length} redemptions of ${maxUses}`)
     if (new Set(names).size !== names.length) history.violation(`invite ${id}: a user redeemed it twice`)
-    const lost = acknowledged.filter((name) => !names.includes(name))
-    if (lost.length > 0) history.violation(`invite ${id}: no redemption of ${lost.join(', ')}`)
+    const lostNames = acknowledged.filter((name) => !names.includes(name))
+    if (lostNames.length > 0) history.violation(`invite ${id}: no redemption of ${lostNames.join(', ')}`)
   }
 }

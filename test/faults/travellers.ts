@@ -41,8 +41,8 @@ export async function befriendPeer({ instance, admin, peer }: Omit<Scene, 'histo
     'the instances are peers',
     async () => {
       const answer = await instance.call('GET', '/api/federation/peers', { token: admin.token })
-      const [found] = (answer?.body.peers ?? []) as { status: string }[]
-      return found?.status === 'active' && peer.peer(`https://${ownHost}`)?.status === 'active'
+      const [peerRow] = (answer?.body.peers ?? []) as { status: string }[]
+      return peerRow?.status === 'active' && peer.peer(`https://${ownHost}`)?.status === 'active'
     },
     peeringLimitMs,
   )

@@ -20,11 +20,11 @@ export async function write(instance: InstanceClient, history: History, person: 
     const least = acknowledged
     const answer = await instance.call('GET', '/api/users/@me', { token: person.token })
     if (answer?.status !== 200) return
-    const seen = Number(answer.body.customStatus ?? 0)
+    const current = Number(answer.body.customStatus ?? 0)
     history.count('reads checked against acknowledged writes')
-    if (seen < least && !open.has(seen))
-      history.violation(`${when}: write ${least} of ${person.username} was acknowledged, ${seen} is there`)
-    if (seen > attempted) history.violation(`${when}: ${seen} of ${person.username} was never written`)
+    if (current < least && !open.has(current))
+      history.violation(`${when}: write ${least} of ${person.username} was acknowledged, ${current} is there`)
+    if (current > attempted) history.violation(`${when}: ${current} of ${person.username} was never written`)
   }
 
   while (!stop.aborted) {

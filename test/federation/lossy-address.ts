@@ -13,13 +13,13 @@ export type LossyAddress = AsyncDisposable & {
 /** An address that leads to an instance, over which answers may be lost. */
 export async function startLossyAddress(target: string): Promise<LossyAddress> {
   let url = target
-  const lost: string[] = []
+  const lossPaths: string[] = []
   const server = createServer((incoming, response) => {
     const { method = 'GET', headers, url: path = '/' } = incoming
     const outgoing = sendRequest(`${url}${path}`, { method, headers }, (answer) => {
-      const index = lost.indexOf(path)
+      const index = lossPaths.indexOf(path)
       if (index !== -1) {
-        lost.splice(index, 1)
+        lossPaths.splice(index, 1)
         answer.resume()
         answer.once('end', () => response.destroy())
         return
@@ -34,7 +34,7 @@ export async function startLossyAddress(target: string): Promise<LossyAddress> {
   await once(server, 'listening')
   return {
     address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    loseAnswerTo: (path) => void lost.push(path),
+    loseAnswerTo: (path) => void lossPaths.push(path),
     leadTo: (other) => void (url = other),
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections()

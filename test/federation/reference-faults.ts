@@ -137,8 +137,8 @@ export function testReferenceFaults(cases: readonly Case[]): void {
       expect(await pair.states()).to.deep.equal(['active', 'active'])
       // One secret, in both directions.
       expect(await pair.nova.lookUpByHomeId(ours, '5')).to.equal('no_such_user')
-      const asked = { host: 'nova.example', timeoutMs: 5_000 }
-      const home = await pair.gate.deps.bus.request(checkHomeEpoch, asked, { timeoutMs: 5_000 })
+      const question = { host: 'nova.example', timeoutMs: 5_000 }
+      const home = await pair.gate.deps.bus.request(checkHomeEpoch, question, { timeoutMs: 5_000 })
       expect(home).to.deep.equal({ outcome: 'same' })
     })
   }

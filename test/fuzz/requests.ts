@@ -73,13 +73,13 @@ export function requestCase(seed: number, targets: Targets): RequestCase {
   return { ...request, bytes: rawBytes(request, random) }
 }
 
-function pathOf({ endpoint, query }: Described, { known }: Targets, random: Random): string {
+function pathOf({ endpoint, query }: Described, { validValues }: Targets, random: Random): string {
   const path = endpoint.path.replace(/:(\w+)/g, (_, name: string) => {
-    if (random.chance(0.7)) return encodeURIComponent(String(random.pick(known[name] ?? known.id!)))
+    if (random.chance(0.7)) return encodeURIComponent(String(random.pick(validValues[name] ?? validValues.id!)))
     return encodeText(random.pick(hostileTexts))
   })
   if (!query || random.chance(0.2)) return path
-  const sampled = sampleSchema(query, known, random) as Record<string, unknown>
+  const sampled = sampleSchema(query, validValues, random) as Record<string, unknown>
   const mutated = random.chance(0.5) ? mutateValue(sampled, random) : sampled
   if (typeof mutated !== 'object' || mutated === null) return `${path}?${encodeText(String(mutated))}`
   const fields = Object.entries(mutated).map(([field, value]) => `${encodeText(field)}=${encodeText(textOf(value))}`)
@@ -119,10 +119,10 @@ function mutatePath(path: string, random: Random): string {
   return random.chance(0.1) ? path.repeat(200) : path.slice(0, at) + inserted + path.slice(at)
 }
 
-function bodyOf({ endpoint, body }: Described, { known }: Targets, random: Random): Buffer {
+function bodyOf({ endpoint, body }: Described, { validValues }: Targets, random: Random): Buffer {
   if (endpoint.method === 'GET' && !random.chance(0.05)) return Buffer.alloc(0)
   if (endpoint.body === 'multipart') return multipart(random)
-  let value = sampleSchema(body ?? { type: 'object' }, known, random)
+  let value = sampleSchema(body ?? { type: 'object' }, validValues, random)
   if (random.chance(0.6)) value = mutateValue(value, random)
   const bytes = Buffer.from(JSON.stringify(value))
   // Bytes are not changed where a host might become the name of another machine.

@@ -1,11 +1,11 @@
 import type { Account } from '../revocation/accounts.ts'
-import type { Known } from './values.ts'
+import type { ValidValues } from './values.ts'
 
 /** What the requests and frames of a run name: accounts that exist, and values that are valid. */
 export type Targets = {
   admin: Account
   accounts: readonly Account[]
-  known: Known
+  validValues: ValidValues
   /** When the run began: a time that signed requests may bear. */
   startedAt: number
 }
@@ -25,7 +25,7 @@ export function targetsOf(admin: Account, accounts: readonly Account[], startedA
   const usernames = accounts.slice(0, 40).map(({ username }) => username)
   const ids = accounts.slice(0, 60).map(({ id }) => id)
   const passwords = ['correct horse', 'short', 'x'.repeat(73), '密码密码密码密码']
-  const known = {
+  const validValues = {
     username: [...usernames, 'fresh', 'fresh@away.example', 'Deleted User'],
     password: passwords,
     currentPassword: passwords,
@@ -52,5 +52,5 @@ export function targetsOf(admin: Account, accounts: readonly Account[], startedA
     joinedAfter: ['2026-01-01', '2026-02-30', '+275760-09-13', '0000-00-00'],
     joinedBefore: ['2026-01-01', '9999-12-31'],
   }
-  return { admin, accounts, known, startedAt }
+  return { admin, accounts, validValues, startedAt }
 }

@@ -1,7 +1,7 @@
 import type { Random } from './random.ts'
 
 /** What a valid value of a field may be, by the field's name. */
-export type Known = Readonly<Record<string, readonly unknown[]>>
+export type ValidValues = Readonly<Record<string, readonly unknown[]>>
 
 /** The part of JSON Schema that the endpoints' schemas use. */
 export type JsonSchema = {
@@ -90,18 +90,18 @@ function nested(depth: number): unknown {
 }
 
 /** A value that the schema accepts as far as this reads it. */
-export function sampleSchema(schema: JsonSchema, known: Known, random: Random, name = ''): unknown {
+export function sampleSchema(schema: JsonSchema, validValues: ValidValues, random: Random, name = ''): unknown {
   const variants = schema.anyOf ?? schema.oneOf ?? schema.allOf
   if ('const' in schema) return schema.const
   if (schema.enum) return random.pick(schema.enum)
-  if (variants) return sampleSchema(random.pick(variants), known, random, name)
-  if (known[name] && schema.type !== 'array' && schema.type !== 'object') return random.pick(known[name])
+  if (variants) return sampleSchema(random.pick(variants), validValues, random, name)
+  if (validValues[name] && schema.type !== 'array' && schema.type !== 'object') return random.pick(validValues[name])
   switch (schema.type) {
     case 'object':
-      return sampleObject(schema, known, random)
+      return sampleObject(schema, validValues, random)
     case 'array': {
       const items = schema.items ?? {}
-      return Array.from({ length: random.below(4) }, () => sampleSchema(items, known, random, name))
+      return Array.from({ length: random.below(4) }, () => sampleSchema(items, validValues, random, name))
     }
     case 'string':
       return random.chance(0.7) ? `text${random.below(1_000)}` : random.pick(hostileTexts)
@@ -118,9 +118,13 @@ export function sampleSchema(schema: JsonSchema, known: Known, random: Random, n
   }
 }
 
-function sampleObject({ properties = {} }: JsonSchema, known: Known, random: Random): Record<string, unknown> {
-  const kept = Object.entries(properties).filter(() => random.chance(0.93))
-  return Object.fromEntries(kept.map(([name, field]) => [name, sampleSchema(field, known, random, name)]))
+function sampleObject(
+  { properties = {} }: JsonSchema,
+  validValues: ValidValues,
+  random: Random,
+): Record<string, unknown> {
+  const entries = Object.entries(properties).filter(() => random.chance(0.93))
+  return Object.fromEntries(entries.map(([name, field]) => [name, sampleSchema(field, validValues, random, name)]))
 }
 
 /** Changes one place of a value: a field gone, added, or of another type. */
@@ -144,7 +148,7 @@ export function mutateValue(value: unknown, random: Random): unknown {
 /** Changes some bytes: flipped, removed, repeated, inserted, or all behind one cut off. */
 export function mutateBytes(bytes: Buffer, random: Random): Buffer {
   let mutated = bytes
-  for (let left = 1 + random.below(4); left > 0; left -= 1) mutated = mutateOnce(mutated, random)
+  for (let count = 1 + random.below(4); count > 0; count -= 1) mutated = mutateOnce(mutated, random)
   return mutated
 }
 

@@ -77,8 +77,8 @@ async function tellHome(scene: Scene, person: Person, place: Place): Promise<voi
     if (user) home.peer.nameInstance(user, { origin: place.origin, username })
     return
   }
-  const held = [...person.replicas.values()].filter(({ state }) => state !== 'absent')
-  const replicatedInstances = held.map(({ at }) => ({ origin: placeOf(scene, at).origin, username }))
+  const replicas = [...person.replicas.values()].filter(({ state }) => state !== 'absent')
+  const replicatedInstances = replicas.map(({ at }) => ({ origin: placeOf(scene, at).origin, username }))
   await repeat(async () => {
     const answer = await asPerson(scene, person, 'PATCH /api/users/@me', { replicatedInstances })
     return answer?.status === 200 ? answer : null

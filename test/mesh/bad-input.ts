@@ -21,7 +21,7 @@ const relayOf = (origin: string, events: unknown) => JSON.stringify({ version: 1
 export async function checkBadInput(scene: Scene, place: Place, sender: Place): Promise<void> {
   if (sender.kind !== 'reference') return
   const peer = sender.peer.peer(place.origin)
-  const states = (await place.seen()).peers
+  const states = (await place.readState()).peers
   if (peer?.status !== 'active' || states.get(sender.origin) !== 'active') return
   const identity = { homeUserId: '1', homeInstance: sender.host, mode: 'soft' }
   const deletion = { request: 'DELETE /api/federation/identity', body: JSON.stringify(identity) }
@@ -85,8 +85,8 @@ async function send(scene: Scene, place: Place, bad: Bad, peer: { origin: string
     'X-Federation-Signature': signature,
   }
   try {
-    const given = { method, headers: { 'Content-Type': 'application/json', ...headers }, body: bad.body }
-    const response = await fetch(`${place.url()}${path}`, given)
+    const options = { method, headers: { 'Content-Type': 'application/json', ...headers }, body: bad.body }
+    const response = await fetch(`${place.url()}${path}`, options)
     await response.text()
     return response.status
   } catch {

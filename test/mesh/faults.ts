@@ -65,9 +65,9 @@ async function expectNoDelay(scene: Scene, down: string, watchers: readonly Pers
   for (const { at, id } of others) {
     const isThere = async () => {
       const [from, to] = [placeOf(scene, watcher.home), placeOf(scene, at)]
-      const [seen, sent] = await Promise.all([to.seen(), from.seen()])
-      const arePeers = seen.peers.get(from.origin) === 'active' && sent.peers.get(to.origin) === 'active'
-      return !arePeers || seen.users.find((user) => user.id === id)?.displayName === name
+      const [received, sent] = await Promise.all([to.readState(), from.readState()])
+      const arePeers = received.peers.get(from.origin) === 'active' && sent.peers.get(to.origin) === 'active'
+      return !arePeers || received.users.find((user) => user.id === id)?.displayName === name
     }
     scene.journal.count('profiles of bystanders that arrived')
     await eventually(`${name} is at ${at}`, isThere, bystanderLimitMs).catch(() =>

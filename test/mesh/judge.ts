@@ -1,9 +1,9 @@
 import type { Journal, Person, Replica } from './journal.ts'
-import type { Seen, SeenUser } from './places.ts'
+import type { InstanceState, SeenUser } from './places.ts'
 
 /** What was found of one instance at the end. */
-export type Found = Seen & { host: string; origin: string; life: number; log: string }
-export type World = Map<string, Found>
+export type FinalState = InstanceState & { host: string; origin: string; life: number; log: string }
+export type World = Map<string, FinalState>
 export type Finding = { what: string; person?: Person }
 
 /** Everything that is not where the journal says, or is there twice, or should be nowhere. */
@@ -53,10 +53,10 @@ function judgePerson(world: World, person: Person): Finding[] {
   }
   for (const [name, place] of world) {
     if (name === person.home) continue
-    const given = home.orders.find(({ userId, origin }) => userId === person.id && origin === place.origin)
+    const deletion = home.orders.find(({ userId, origin }) => userId === person.id && origin === place.origin)
     const replica = person.replicas.get(name)
     const isOfLife = replica?.life === place.life
-    const identity = { person, host: home.host, isHomeless, order: given?.state }
+    const identity = { person, host: home.host, isHomeless, order: deletion?.state }
     const wrong = judgeReplica(place.users, identity, isOfLife ? replica : undefined)
     if (wrong) find(`${wrong} at ${name}`)
   }

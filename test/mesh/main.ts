@@ -28,7 +28,7 @@ const log = (line: string): void => void process.stdout.write(`${line}\n`)
 const size = { ours, references, peopleAtEach, actsOfEach: 6, faults: 14 }
 const run = await runMesh({ seed, size, minutes, log })
 log(formatRun(run))
-for (const [name, found] of run.world) {
-  if (values.logs !== undefined) await writeFile(join(values.logs, `${name}.log`), found.log)
+for (const [name, state] of run.world) {
+  if (values.logs !== undefined) await writeFile(join(values.logs, `${name}.log`), state.log)
 }
 process.exit(run.findings.length === 0 ? 0 : 1)

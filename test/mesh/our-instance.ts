@@ -9,7 +9,7 @@ import pg from 'pg'
 import { callApi } from '../api.ts'
 import type { MeshClock } from './clock.ts'
 import type { Journal } from './journal.ts'
-import { newSecret, type OurPlace, type Seen } from './places.ts'
+import { newSecret, type OurPlace, type InstanceState } from './places.ts'
 import type { Road } from './road.ts'
 
 const startLimitMs = 180_000
@@ -149,20 +149,20 @@ export async function startOurs(options: Options): Promise<OurPlace & AsyncDispo
     return row ? (await asAdmin(`${method} /api/federation/peers/${row.id}${path}`, body)).status : 404
   }
 
-  async function seen(): Promise<Seen> {
-    const users = await query<Seen['users'][number]>(
+  async function readState(): Promise<InstanceState> {
+    const users = await query<InstanceState['users'][number]>(
       `select id::text as id, username, display_name as "displayName", home_instance as "homeInstance",
          home_user_id as "homeUserId", is_deleted as deleted, former_home_instance as "formerHome" from users`,
     )
     const peers = await query<PeerRow>('select origin, status from peers')
-    const [left] = await query<{ count: string }>(
+    const [rest] = await query<{ count: string }>(
       `select (select count(*) from outbox) + (select count(*) from federation_deliveries d
          join peers p on p.id = d.peer_id and p.status = 'active') as count`,
     )
-    const orders = await query<Seen['orders'][number]>(
+    const orders = await query<InstanceState['orders'][number]>(
       'select user_id::text as "userId", origin, state from deletion_orders',
     )
-    return { users, orders, peers: new Map(peers.map((one) => [one.origin, one.status])), queued: Number(left?.count) }
+    return { users, orders, peers: new Map(peers.map((one) => [one.origin, one.status])), queued: Number(rest?.count) }
   }
 
   await settle()
@@ -175,7 +175,7 @@ export async function startOurs(options: Options): Promise<OurPlace & AsyncDispo
     road,
     kill,
     start,
-    seen,
+    readState,
     own: {
       log: () => log,
       keepPace: () => void child?.send(options.clock.current()),

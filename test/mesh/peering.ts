@@ -12,8 +12,8 @@ export async function peerAll(scene: Scene, limitMs: number): Promise<void> {
   const deadline = performance.now() + limitMs
   const waited = new Map<string, number>()
   for (;;) {
-    const seen = new Map(await Promise.all(places.map(async (one) => [one.name, await one.seen()] as const)))
-    const state = (one: Place, other: Place) => seen.get(one.name)?.peers.get(other.origin)
+    const views = new Map(await Promise.all(places.map(async (one) => [one.name, await one.readState()] as const)))
+    const state = (one: Place, other: Place) => views.get(one.name)?.peers.get(other.origin)
     const open = pairsOf(places).filter(
       ([one, other]) => state(one, other) !== 'active' || state(other, one) !== 'active',
     )

@@ -9,7 +9,7 @@ export type SeenUser = Pick<User, 'id' | 'username' | 'displayName' | 'homeInsta
   formerHome: string | null
 }
 export type SeenOrder = { userId: string; origin: string; state: string }
-export type Seen = { users: SeenUser[]; peers: Map<string, string>; queued: number; orders: SeenOrder[] }
+export type InstanceState = { users: SeenUser[]; peers: Map<string, string>; queued: number; orders: SeenOrder[] }
 
 type Common = {
   name: string
@@ -25,7 +25,7 @@ type Common = {
   kill(): Promise<void>
   start(): Promise<void>
   loseData(): Promise<void>
-  seen(): Promise<Seen>
+  readState(): Promise<InstanceState>
   initiate(origin: string): Promise<unknown>
   /** What an admin may do where peering has gone wrong. */
   recheck(origin: string): Promise<unknown>
@@ -71,7 +71,7 @@ export function referencePlace(name: string, origin: string, road: Road, peer: R
       await peer.restart()
       up = true
     },
-    seen: async () => ({
+    readState: async () => ({
       users: peer.users().map((user) => ({
         ...user,
         homeInstance: user.detached ? null : user.homeInstance,

@@ -6,7 +6,7 @@ import type { OurPlace, Place } from './places.ts'
 
 const peopleMax = 4
 
-type Held = { person: Person; home: Place; replica: Replica; place: OurPlace }
+type Holding = { person: Person; home: Place; replica: Replica; place: OurPlace }
 
 /**
  * Homes delete accounts while an instance that has them too is down, and give their names to strangers. No stranger lands in
@@ -14,8 +14,8 @@ type Held = { person: Person; home: Place; replica: Replica; place: OurPlace }
  */
 export async function judgeRecycledNames(scene: Scene): Promise<Finding[]> {
   const findings: Finding[] = []
-  for (const held of findHeld(scene)) {
-    const { person, home, replica, place } = held
+  for (const holding of findHoldings(scene)) {
+    const { person, home, replica, place } = holding
     await place.kill()
     const stranger = await recycle(scene, person, home)
     await place.start()
@@ -44,8 +44,8 @@ export async function judgeRecycledNames(scene: Scene): Promise<Finding[]> {
 }
 
 /** Of each kind of home in turn. */
-function findHeld(scene: Scene): Held[] {
-  const held = scene.journal.people.flatMap((person) => {
+function findHoldings(scene: Scene): Holding[] {
+  const holdings = scene.journal.people.flatMap((person) => {
     const home = placeOf(scene, person.home)
     if (person.state !== 'present' || person.life !== home.life()) return []
     for (const replica of person.replicas.values()) {
@@ -56,7 +56,7 @@ function findHeld(scene: Scene): Held[] {
     return []
   })
   const [ours, references] = (['ours', 'reference'] as const).map((kind) =>
-    held.filter(({ home }) => home.kind === kind),
+    holdings.filter(({ home }) => home.kind === kind),
   )
   return [...(ours ?? []).slice(0, peopleMax / 2), ...(references ?? []).slice(0, peopleMax / 2)]
 }

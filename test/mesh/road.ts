@@ -29,12 +29,12 @@ const secretFields = /"(?:hmacSecret|newSecret|approvalToken)":"([^"]+)"/g
 export async function startRoad(to: string, { certificate, passed, overheard }: Listening): Promise<Road> {
   let [url, state] = ['http://127.0.0.1:9', 'open']
   let calls = 0
-  const lost: string[] = []
-  const held = new Set<ServerResponse>()
+  const lossPaths: string[] = []
+  const openResponses = new Set<ServerResponse>()
 
   function serve(incoming: IncomingMessage, response: ServerResponse): void {
     if (state === 'refused') return void response.destroy()
-    if (state === 'silent') return void held.add(response)
+    if (state === 'silent') return void openResponses.add(response)
     const { method = 'GET', url: path = '/' } = incoming
     // All repairs of logins come from one address here, and would soon be too many.
     calls += 1
@@ -43,9 +43,9 @@ export async function startRoad(to: string, { certificate, passed, overheard }: 
     const outgoing = sendRequest(`${url}${path}`, { method, headers }, (answer) => {
       const status = answer.statusCode ?? 502
       passed({ to, request: `${method} ${path}`, status, at: performance.now() })
-      const index = lost.indexOf(path)
+      const index = lossPaths.indexOf(path)
       if (index !== -1) {
-        lost.splice(index, 1)
+        lossPaths.splice(index, 1)
         answer.resume()
         return void answer.once('end', () => response.destroy())
       }
@@ -70,17 +70,17 @@ export async function startRoad(to: string, { certificate, passed, overheard }: 
   }
   const [port, tlsPort] = servers.map((server) => (server.address() as AddressInfo).port) as [number, number]
   const release = () => {
-    for (const response of held) response.destroy()
-    held.clear()
+    for (const response of openResponses) response.destroy()
+    openResponses.clear()
   }
   return {
     tlsPort,
     address: `http://127.0.0.1:${port}`,
     leadTo: (other) => void (url = other),
-    loseAnswerTo: (path) => void lost.push(path),
+    loseAnswerTo: (path) => void lossPaths.push(path),
     cut: (how) => {
       state = how
-      if (how === 'open') lost.length = 0
+      if (how === 'open') lossPaths.length = 0
       release()
     },
     isCut: () => state !== 'open',

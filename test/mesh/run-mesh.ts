@@ -138,8 +138,8 @@ type Reference = {
 }
 
 /** Both generations in turn. */
-async function startReference(resources: AsyncDisposableStack, given: Reference): Promise<Place> {
-  const { name, index, road, addresses, clock, journal, asks } = given
+async function startReference(resources: AsyncDisposableStack, reference: Reference): Promise<Place> {
+  const { name, index, road, addresses, clock, journal, asks } = reference
   const [origin, minuteMs] = [`https://${name}.test`, 60_000 / pace]
   const peer = await startReferencePeer({
     publicOrigin: origin,
@@ -220,10 +220,10 @@ function slowDown(scene: Scene): void {
 }
 
 async function look(scene: Scene): Promise<World> {
-  const found = [...scene.places.values()].map(async (place) => {
+  const states = [...scene.places.values()].map(async (place) => {
     const { name, host, origin } = place
     const log = place.kind === 'ours' ? place.own.log() : ''
-    return [name, { ...(await place.seen()), host, origin, life: place.life(), log }] as const
+    return [name, { ...(await place.readState()), host, origin, life: place.life(), log }] as const
   })
-  return new Map(await Promise.all(found))
+  return new Map(await Promise.all(states))
 }

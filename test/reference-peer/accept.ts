@@ -100,9 +100,9 @@ function answerAsSecond(instance: Instance, offer: Offer, peer: Peer | undefined
   }
 }
 
-function accepted(instance: Instance, offer: Offer, known: Peer | undefined): Reply {
+function accepted(instance: Instance, offer: Offer, existingPeer: Peer | undefined): Reply {
   const { secret, instanceId, instanceName } = offer
-  const peer = known ?? putPeer(instance, offer.origin, { status: 'pending', secret })
+  const peer = existingPeer ?? putPeer(instance, offer.origin, { status: 'pending', secret })
   activate(instance, peer, { secret, instanceId, instanceName })
   return reply(200, { accepted: true, instanceName: shownName(instance), instanceId: instance.instanceId })
 }
@@ -122,11 +122,11 @@ function existing(instance: Instance): Refused {
 
 /** One request for each origin; a later offer takes its place, with a new token. wire: 2.2 */
 function queued(instance: Instance, offer: Offer): Reply {
-  const known = findRequest(instance, offer.origin, 'inbound')
+  const earlierRequest = findRequest(instance, offer.origin, 'inbound')
   const approvalToken = randomBytes(32).toString('hex')
   const now = instance.now()
   const request: ApprovalRequest = {
-    id: known?.id ?? randomUUID(),
+    id: earlierRequest?.id ?? randomUUID(),
     direction: 'inbound',
     origin: offer.origin,
     instanceName: offer.instanceName,

@@ -40,20 +40,23 @@ type Registration = {
 
 /** Order: form, gate, lookup, name. An identity with a real account is 409, a stub is upgraded. wire: 4, register */
 export function answerRegister(instance: Instance, request: ReceivedRequest): Reply {
-  const given = parseRegistration(request.body)
-  const isOpen = given.homeInstance ? instance.settings.federatedRegistrationOpen : instance.settings.registrationOpen
-  if (!isOpen) throw refusedFor(instance, given.homeInstance ? 'federated_registration_closed' : 'registration_closed')
+  const registration = parseRegistration(request.body)
+  const isOpen = registration.homeInstance
+    ? instance.settings.federatedRegistrationOpen
+    : instance.settings.registrationOpen
+  if (!isOpen)
+    throw refusedFor(instance, registration.homeInstance ? 'federated_registration_closed' : 'registration_closed')
   // The second generation only creates, and compares the name alone. wire: 4.1
-  const known = instance.generation === 2 ? undefined : findIdentity(instance, given)
-  if (known && !isStub(known)) throw refusedFor(instance, 'username_taken')
-  const holder = liveUsers(instance).find((user) => user.username === given.username)
-  if (holder && holder !== known) throw refusedFor(instance, 'username_taken')
-  if (!known) return signedIn(201, addUser(instance, given))
-  const { username, password, homeUserId, displayName } = given
-  Object.assign(known, { username, password })
-  known.homeUserId ??= homeUserId
-  known.displayName ??= displayName
-  return signedIn(200, known)
+  const existingUser = instance.generation === 2 ? undefined : findIdentity(instance, registration)
+  if (existingUser && !isStub(existingUser)) throw refusedFor(instance, 'username_taken')
+  const holder = liveUsers(instance).find((user) => user.username === registration.username)
+  if (holder && holder !== existingUser) throw refusedFor(instance, 'username_taken')
+  if (!existingUser) return signedIn(201, addUser(instance, registration))
+  const { username, password, homeUserId, displayName } = registration
+  Object.assign(existingUser, { username, password })
+  existingUser.homeUserId ??= homeUserId
+  existingUser.displayName ??= displayName
+  return signedIn(200, existingUser)
 }
 
 function parseRegistration(body: unknown): Registration {
@@ -67,13 +70,13 @@ function parseRegistration(body: unknown): Registration {
 }
 
 /** By homeUserId alone, else by host and base name; detached accounts never by name. wire: 4, register */
-function findIdentity(instance: Instance, given: Registration): User | undefined {
-  const { homeInstance, homeUserId } = given
+function findIdentity(instance: Instance, registration: Registration): User | undefined {
+  const { homeInstance, homeUserId } = registration
   if (homeInstance === null || homeUserId === null) return undefined
   const byId = liveUsers(instance).find((user) => user.homeUserId === homeUserId)
   const host = hostOf(homeInstance)
   if (byId || host === null) return byId
-  return usersOfHost(instance, host).find((user) => baseName(user.username) === baseName(given.username))
+  return usersOfHost(instance, host).find((user) => baseName(user.username) === baseName(registration.username))
 }
 
 /** A replica's password that does not fit is asked of its home; detached accounts know only their own. wire: 4 */
@@ -81,7 +84,7 @@ export async function answerLogin(instance: Instance, request: ReceivedRequest):
   const username = (textField(request.body, 'username') ?? '').trim().toLowerCase()
   const password = nullableTextField(request.body, 'password')
   if (username === '' || password === null) throw refused(400, 'username and password are required')
-  const user = [...instance.users.values()].find((known) => known.username === username)
+  const user = [...instance.users.values()].find((candidate) => candidate.username === username)
   if (!user) throw refusedFor(instance, 'invalid_credentials')
   if (user.deleted) throw refusedFor(instance, 'account_deleted')
   if (user.password === password) return signedIn(200, user)

@@ -41,8 +41,8 @@ export function limitPeer(instance: Instance, name: PeerLimit, origin: string): 
 function count(instance: Instance, key: string, limit: { most: number; windowMs: number }): number | null {
   if (!instance.settings.limits) return null
   const now = instance.now()
-  const known = instance.countedRequests.get(key)
-  const window = known && now - known.startedAt < limit.windowMs ? known : { startedAt: now, count: 0 }
+  const lastWindow = instance.countedRequests.get(key)
+  const window = lastWindow && now - lastWindow.startedAt < limit.windowMs ? lastWindow : { startedAt: now, count: 0 }
   window.count += 1
   instance.countedRequests.set(key, window)
   return window.count > limit.most ? Math.ceil((window.startedAt + limit.windowMs - now) / 1000) : null

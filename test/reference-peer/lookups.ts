@@ -54,9 +54,9 @@ export async function lookUpByHomeId(instance: Instance, peer: Peer, homeUserId:
 }
 
 /** Signed with the old secret while a rotation runs. wire: 2.8 */
-async function ask(instance: Instance, { origin, secret }: Peer, given: { path: string; body: unknown }) {
+async function ask(instance: Instance, { origin, secret }: Peer, question: { path: string; body: unknown }) {
   const timeoutMs = instance.timeoutsMs.message
-  return await call(instance, { origin, method: 'POST', ...given, secret, timeoutMs })
+  return await call(instance, { origin, method: 'POST', ...question, secret, timeoutMs })
 }
 
 function readLookup(answer: Answer): Lookup {
@@ -76,9 +76,9 @@ export async function refreshStubs(instance: Instance, peer: Peer): Promise<void
   for (const stub of usersOfHost(instance, host)) {
     const homeUserId = stub.homeUserId
     if (homeUserId === null || !isStub(stub) || baseName(stub.username) !== homeUserId) continue
-    const found = await lookUpByHomeId(instance, peer, homeUserId)
-    if (typeof found === 'string') continue
-    stub.username = `${found.username}@${host}`.toLowerCase()
-    stub.displayName = nullableTextField(found.profile, 'displayName')
+    const result = await lookUpByHomeId(instance, peer, homeUserId)
+    if (typeof result === 'string') continue
+    stub.username = `${result.username}@${host}`.toLowerCase()
+    stub.displayName = nullableTextField(result.profile, 'displayName')
   }
 }

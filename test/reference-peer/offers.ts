@@ -44,7 +44,7 @@ async function offerAsSecond(instance: Instance, peer: Peer, { isNew, token = nu
   if (isSuccess(answer) || code === existsCode) {
     const proof = await askEpoch(instance, origin, secret)
     if (!isOurs()) return status()
-    if (proof) activate(instance, peer, { ...named(answer), instanceId: proof.instanceId })
+    if (proof) activate(instance, peer, { ...nameIn(answer), instanceId: proof.instanceId })
     else if (isSuccess(answer)) parkAndProbe(instance, peer, 'repeer_incomplete')
     else rejectFor(instance, peer, 'stale_peering_on_remote')
     return status()
@@ -96,12 +96,12 @@ function awaitApproval(instance: Instance, peer: Peer, answer: Answer): Outcome 
 async function prove(instance: Instance, peer: Peer, offer: { answer: Answer; secret: string }): Promise<Outcome> {
   const proof = await askEpoch(instance, peer.origin, offer.secret)
   if (!proof) parkAndProbe(instance, peer, 'repeer_incomplete')
-  else activate(instance, peer, { ...named(offer.answer), instanceId: idIn(offer.answer) ?? proof.instanceId })
+  else activate(instance, peer, { ...nameIn(offer.answer), instanceId: idIn(offer.answer) ?? proof.instanceId })
   return outcome(200, { peer: peer.id, verified: proof !== null })
 }
 
 const idIn = (answer: Answer) => textField(answer.body, 'instanceId')
-const named = (answer: Answer) => ({ instanceName: textField(answer.body, 'instanceName') })
+const nameIn = (answer: Answer) => ({ instanceName: textField(answer.body, 'instanceName') })
 
 function failed(answer: Answer): Outcome {
   const error = answer.failure ?? textField(answer.body, 'error') ?? `HTTP ${answer.status}`
@@ -114,15 +114,15 @@ export type PeeringStatus = 'active' | 'pending' | 'awaiting_approval' | 'reject
 export async function ensurePeering(instance: Instance, remoteOrigin: string): Promise<Outcome> {
   const origin = parsePeerOrigin(remoteOrigin)
   if (origin === null) return outcome(400, { error: 'remoteOrigin is refused' })
-  const known = instance.peers.get(origin)
-  if (!known || known.placeholder) {
+  const existingPeer = instance.peers.get(origin)
+  if (!existingPeer || existingPeer.placeholder) {
     if (findRequest(instance, origin, 'inbound')) return outcome(200, { peeringStatus: 'admin_required' })
-    if (!known && !instance.settings.autoAcceptPeering) {
+    if (!existingPeer && !instance.settings.autoAcceptPeering) {
       requestOutbound(instance, origin)
       return outcome(200, { peeringStatus: 'admin_required' })
     }
-    const peer = known ?? putPeer(instance, origin, { status: 'pending', secret: instance.newSecret() })
-    await offerAutomatically(instance, peer, { isNew: !known })
+    const peer = existingPeer ?? putPeer(instance, origin, { status: 'pending', secret: instance.newSecret() })
+    await offerAutomatically(instance, peer, { isNew: !existingPeer })
   }
   const peer = instance.peers.get(origin)
   const peeringStatus = statusForUser(peer, instance.generation)
@@ -150,7 +150,7 @@ async function offerAutomatically(instance: Instance, peer: Peer, { isNew }: { i
   const answer = await postOffer(instance, peer.origin, peer.secret, null)
   if (instance.peers.get(peer.origin) !== peer) return
   if (answer.status === 202) awaitApproval(instance, peer, answer)
-  else if (isSuccess(answer)) activate(instance, peer, { ...named(answer), instanceId: idIn(answer) })
+  else if (isSuccess(answer)) activate(instance, peer, { ...nameIn(answer), instanceId: idIn(answer) })
   else if (answer.status === 403 && textField(answer.body, 'code') === approvalCode) rejectPeer(instance, peer)
   else if (isNew) deletePeer(instance, peer.origin)
 }
@@ -177,6 +177,6 @@ export async function approveRequest(instance: Instance, requestId: string): Pro
   }
   instance.requests.delete(requestId)
   if (answer.status === 202) awaitApproval(instance, peer, answer)
-  else activate(instance, peer, { ...named(answer), instanceId: idIn(answer) })
+  else activate(instance, peer, { ...nameIn(answer), instanceId: idIn(answer) })
   return outcome(200, { success: true })
 }

@@ -1,15 +1,15 @@
 /** The own origin: as the operator typed it, but for outer blanks and one slash at the end. wire: 1 */
-export function ownOrigin(given: { publicOrigin?: string; domain?: string; port: number }): string {
-  if (given.publicOrigin) return given.publicOrigin.trim().replace(/\/$/, '')
-  return given.domain ? `https://${given.domain}` : `http://localhost:${given.port}`
+export function ownOrigin(options: { publicOrigin?: string; domain?: string; port: number }): string {
+  if (options.publicOrigin) return options.publicOrigin.trim().replace(/\/$/, '')
+  return options.domain ? `https://${options.domain}` : `http://localhost:${options.port}`
 }
 
 const plainHosts = ['localhost', '127.0.0.1']
 
 /** The WHATWG origin of a peer, or null where it is refused: http leads only to this machine. wire: 1 */
-export function parsePeerOrigin(given: unknown): string | null {
-  if (typeof given !== 'string' || !URL.canParse(given)) return null
-  const url = new URL(given)
+export function parsePeerOrigin(value: unknown): string | null {
+  if (typeof value !== 'string' || !URL.canParse(value)) return null
+  const url = new URL(value)
   const isAllowed = url.protocol === 'https:' || (url.protocol === 'http:' && plainHosts.includes(url.hostname))
   return isAllowed ? url.origin : null
 }

@@ -6,7 +6,7 @@ import { markUsersOfHost, usersOfHost } from './users.ts'
 export type NewPeer = Partial<Peer> & { status: PeerStatus; secret: string }
 
 /** Puts a new row in the place of whatever stood there. */
-export function putPeer(instance: Instance, origin: string, given: NewPeer): Peer {
+export function putPeer(instance: Instance, origin: string, fields: NewPeer): Peer {
   const peer: Peer = {
     id: randomUUID(),
     origin,
@@ -31,7 +31,7 @@ export function putPeer(instance: Instance, origin: string, given: NewPeer): Pee
     sendsNonces: false,
     syncCheckpoints: {},
     syncIds: {},
-    ...given,
+    ...fields,
   }
   instance.peers.set(origin, peer)
   return peer

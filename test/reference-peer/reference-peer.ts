@@ -34,8 +34,8 @@ export type ReferencePeer = Awaited<ReturnType<typeof startReferencePeer>>
 export async function startReferencePeer(options: ReferencePeerOptions = {}) {
   const skew = { ms: 0 }
   const server = createRoutedServer(routes, () => instance)
-  const { host, port: wanted = 0 } = options.listen ?? {}
-  const port = await listen(server, wanted, host)
+  const { host, port: preferredPort = 0 } = options.listen ?? {}
+  const port = await listen(server, preferredPort, host)
   const instance = newInstance(options, port, skew)
   let timers = startTimers(instance, options)
 
@@ -106,9 +106,10 @@ function userActions(instance: Instance) {
     addUser: (user: Partial<User> & { username: string }) => addUser(instance, user),
     setStatus: (user: User, status: string) => setStatus(instance, user, status),
     editProfile: (user: User, fields: ProfileFields) => editProfile(instance, user, fields),
-    nameInstance: (user: User, named: { origin: string; username: string }) => nameInstance(instance, user, named),
-    lookUpByName: (origin: string, username: string) => lookUpByName(instance, known(instance, origin), username),
-    lookUpByHomeId: (origin: string, id: string) => lookUpByHomeId(instance, known(instance, origin), id),
+    nameInstance: (user: User, identity: { origin: string; username: string }) =>
+      nameInstance(instance, user, identity),
+    lookUpByName: (origin: string, username: string) => lookUpByName(instance, requirePeer(instance, origin), username),
+    lookUpByHomeId: (origin: string, id: string) => lookUpByHomeId(instance, requirePeer(instance, origin), id),
     deleteIdentities: (user: User, origins: string[], mode: DeletionMode) =>
       deleteRemoteIdentities(instance, user, { origins, mode }),
   }
@@ -134,7 +135,7 @@ function testControls(instance: Instance, skew: { ms: number }) {
   }
 }
 
-function known(instance: Instance, origin: string): Peer {
+function requirePeer(instance: Instance, origin: string): Peer {
   const peer = instance.peers.get(origin)
   if (!peer) throw new Error(`No peer ${origin}`)
   return peer

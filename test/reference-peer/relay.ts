@@ -67,21 +67,21 @@ function receive(instance: Instance, event: RelayEvent, source: string): string 
   return isKnown ? null : 'unknown_event_type'
 }
 
-function isTypeOrBeginning(known: string, eventType: string): boolean {
-  return known.endsWith('_') ? eventType.startsWith(known) : eventType === known
+function isTypeOrBeginning(pattern: string, eventType: string): boolean {
+  return pattern.endsWith('_') ? eventType.startsWith(pattern) : eventType === pattern
 }
 
 function parseRelay(body: unknown): { source: string; events: RelayEvent[] } {
   const source = textField(body, 'sourceInstance')
-  const given = field(body, 'events')
-  if (source === null || !Array.isArray(given)) throw refused(400, 'sourceInstance and events are required')
-  if (given.length === 0 || given.length > mostEvents) throw refused(400, `1 to ${mostEvents} events are taken`)
-  const events = given.map(parseEvent)
+  const list = field(body, 'events')
+  if (source === null || !Array.isArray(list)) throw refused(400, 'sourceInstance and events are required')
+  if (list.length === 0 || list.length > mostEvents) throw refused(400, `1 to ${mostEvents} events are taken`)
+  const events = list.map(parseEvent)
   if (events.includes(null)) throw refused(400, 'An event has no eventType or messageId')
   return { source, events: events.filter((event) => event !== null) }
 }
 
-export function parseEvent(given: unknown): RelayEvent | null {
-  const isEvent = textField(given, 'eventType') !== null && textField(given, 'messageId') !== null
-  return isEvent ? (given as RelayEvent) : null
+export function parseEvent(value: unknown): RelayEvent | null {
+  const isEvent = textField(value, 'eventType') !== null && textField(value, 'messageId') !== null
+  return isEvent ? (value as RelayEvent) : null
 }

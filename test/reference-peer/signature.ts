@@ -19,9 +19,9 @@ export function signatureOf(secret: string, message: SignedMessage): string {
 /** The prefix counts only in lower case, the digits in either. wire: 1 */
 export function isSignedWith(secret: string, signature: string, message: SignedMessage): boolean {
   if (!signature.startsWith(prefix)) return false
-  const given = Buffer.from(prefix + signature.slice(prefix.length).toLowerCase(), 'utf8')
+  const actual = Buffer.from(prefix + signature.slice(prefix.length).toLowerCase(), 'utf8')
   const expected = Buffer.from(signatureOf(secret, message), 'utf8')
-  return given.length === expected.length && timingSafeEqual(given, expected)
+  return actual.length === expected.length && timingSafeEqual(actual, expected)
 }
 
 export function isFresh(timestamp: string, now: number): boolean {

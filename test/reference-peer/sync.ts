@@ -47,8 +47,8 @@ async function syncContext(instance: Instance, peer: Peer, contextType: string):
 function applyPage(instance: Instance, peer: Peer, body: unknown): void {
   const events = field(body, 'events')
   if (!Array.isArray(events)) return
-  for (const given of events) {
-    const event = parseEvent(given)
+  for (const item of events) {
+    const event = parseEvent(item)
     if (event?.contextType === 'profile') applyProfileOrPresence(instance, event, peer.origin)
   }
 }

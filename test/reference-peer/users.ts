@@ -1,7 +1,7 @@
 import type { Instance, User } from './instance.ts'
 import { isSameHost } from './origins.ts'
 
-export function addUser(instance: Instance, given: Partial<User> & { username: string }): User {
+export function addUser(instance: Instance, fields: Partial<User> & { username: string }): User {
   const user: User = {
     id: instance.newId(),
     password: null,
@@ -22,7 +22,7 @@ export function addUser(instance: Instance, given: Partial<User> & { username: s
     replicatedInstances: [],
     registry: [],
     registryUpdatedAt: 0,
-    ...given,
+    ...fields,
   }
   instance.users.set(user.id, user)
   return user

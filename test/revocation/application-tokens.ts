@@ -30,7 +30,7 @@ export async function insertApplication(databaseUrl: string): Promise<Applicatio
 }
 
 /** What an application holds of an account: tokens, and a code that it has not exchanged. */
-export type Held = { account: Account; access: string; refresh: string; code: Code }
+export type Grant = { account: Account; access: string; refresh: string; code: Code }
 type Code = { code: string; verifier: string }
 
 type Answer = { status: number; body: Record<string, unknown> }
@@ -63,7 +63,7 @@ export function placesOf(cluster: Cluster, { id, secret }: Application): Place[]
 }
 
 /** Logs in at the application, as the page of the web app does. Throws where a process does not answer. */
-export async function logIn(gateway: string, place: Place, { id }: Application, account: Account): Promise<Held> {
+export async function logIn(gateway: string, place: Place, { id }: Application, account: Account): Promise<Grant> {
   const authorize = async (): Promise<Code> => {
     const verifier = randomBytes(32).toString('base64url')
     const query = new URLSearchParams({
@@ -87,8 +87,8 @@ export async function logIn(gateway: string, place: Place, { id }: Application, 
       }
       return response
     }
-    const asked = (await visit(`/oauth2/auth?${query}`)).headers.get('location') ?? ''
-    const decided = await visit(`${asked}/decision`, {
+    const interaction = (await visit(`/oauth2/auth?${query}`)).headers.get('location') ?? ''
+    const decided = await visit(`${interaction}/decision`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${account.token}` },
       body: '{"decision":"allow"}',
@@ -112,16 +112,16 @@ const exchange = (place: Place, { code, verifier }: Code) =>
   })
 
 /** The newest tokens after a refresh. Undefined: the process did not answer. */
-export async function refresh(place: Place, held: Held): Promise<Held | undefined> {
+export async function refresh(place: Place, grant: Grant): Promise<Grant | undefined> {
   const { status, body } = await place.ask('/oauth2/token', {
     grant_type: 'refresh_token',
-    refresh_token: held.refresh,
+    refresh_token: grant.refresh,
   })
   if (status !== 200) return undefined
-  return { ...held, access: String(body['access_token']), refresh: String(body['refresh_token']) }
+  return { ...grant, access: String(body['access_token']), refresh: String(body['refresh_token']) }
 }
 
-const presentations: Record<string, (place: Place, held: Held) => Promise<TokenOutcome>> = {
+const presentations: Record<string, (place: Place, grant: Grant) => Promise<TokenOutcome>> = {
   'introspection of the access token': async (place, { access }) =>
     judgeIntrospection(await place.ask('/oauth2/introspect', { token: access })),
   'introspection of the refresh token': async (place, { refresh: token }) =>
@@ -136,9 +136,9 @@ const presentations: Record<string, (place: Place, held: Held) => Promise<TokenO
 export const readingNames = Object.keys(presentations).slice(0, 3)
 export const presentationNames = Object.keys(presentations)
 
-export async function present(place: Place, held: Held, name: string): Promise<TokenOutcome> {
+export async function present(place: Place, grant: Grant, name: string): Promise<TokenOutcome> {
   try {
-    return await presentations[name]!(place, held)
+    return await presentations[name]!(place, grant)
   } catch {
     return 'unavailable'
   }

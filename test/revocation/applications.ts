@@ -11,7 +11,7 @@ import {
   readingNames,
   refresh,
 } from './application-tokens.ts'
-import type { Application, Held, Place } from './application-tokens.ts'
+import type { Application, Grant, Place } from './application-tokens.ts'
 import { revocationsOf } from './changes.ts'
 import { injectFaults, seededPick } from './inject-faults.ts'
 
@@ -62,11 +62,11 @@ export async function runApplicationRevocations(size: ApplicationSize): Promise<
     before: none(),
     after: new Map(presentationNames.map((name) => [name, none()])),
   }
-  const revoked: Held[] = []
+  const revoked: Grant[] = []
   const stopping = new AbortController()
   const stop = stopping.signal
   const services = /^(openid|identity)$/
-  const faults = injectFaults(cluster, { pick: seededPick(seed), done: run.faults, stop, services })
+  const faults = injectFaults(cluster, { pick: seededPick(seed), counts: run.faults, stop, services })
   const work = Array.from({ length: workers }, (_, worker) =>
     changeAccounts({
       cluster,
@@ -91,7 +91,7 @@ export async function runApplicationRevocations(size: ApplicationSize): Promise<
     await Promise.all([...work, faults])
   }
   // The same once more when all processes run again.
-  for (const held of revoked) await presentAll(places, held, run)
+  for (const grant of revoked) await presentAll(places, grant, run)
   return run
 }
 
@@ -102,7 +102,7 @@ type Work = {
   admin: Account
   accounts: Account[]
   run: ApplicationRun
-  revoked: Held[]
+  revoked: Grant[]
   stop: AbortSignal
   pick: (below: number) => number
 }
@@ -112,9 +112,9 @@ async function changeAccounts(work: Work): Promise<void> {
   const one = <Item>(list: readonly Item[]): Item => list[pick(list.length)]!
   for (let account = accounts.pop(); account && !stop.aborted; account = accounts.pop()) {
     const gateway = one(cluster.gateways)
-    const held = await holdTokens({ gateway, place: one(places), application, account, run })
-    if (!held) continue
-    for (const name of readingNames) run.before[await present(one(places), held, name)] += 1
+    const grant = await holdTokens({ gateway, place: one(places), application, account, run })
+    if (!grant) continue
+    for (const name of readingNames) run.before[await present(one(places), grant, name)] += 1
     const change = one(revocationsOf(account, admin))
     const answered = await change.send(gateway).then(
       ({ status }) => status === 200,
@@ -125,28 +125,28 @@ async function changeAccounts(work: Work): Promise<void> {
       continue
     }
     run.changes.set(change.kind, (run.changes.get(change.kind) ?? 0) + 1)
-    await presentAll(places, held, run)
-    revoked.push(held)
+    await presentAll(places, grant, run)
+    revoked.push(grant)
   }
 }
 
 type Holding = { gateway: string; place: Place; application: Application; account: Account; run: ApplicationRun }
 
 /** After one refresh, which worked. Undefined: a process did not answer meanwhile. */
-async function holdTokens({ gateway, place, application, account, run }: Holding): Promise<Held | undefined> {
-  const held = await logIn(gateway, place, application, account)
+async function holdTokens({ gateway, place, application, account, run }: Holding): Promise<Grant | undefined> {
+  const grant = await logIn(gateway, place, application, account)
     .then(async (first) => await refresh(place, first))
     .catch(() => undefined)
-  run.before[held ? 'accepted' : 'unavailable'] += 1
-  return held
+  run.before[grant ? 'accepted' : 'unavailable'] += 1
+  return grant
 }
 
-async function presentAll(places: readonly Place[], held: Held, run: ApplicationRun): Promise<void> {
+async function presentAll(places: readonly Place[], grant: Grant, run: ApplicationRun): Promise<void> {
   const presented = places.flatMap((place) =>
     presentationNames.map(async (name) => {
-      const outcome = await present(place, held, name)
+      const outcome = await present(place, grant, name)
       run.after.get(name)![outcome] += 1
-      if (outcome === 'accepted') run.stale.push(`${place.name}: ${name} of ${held.account.username}`)
+      if (outcome === 'accepted') run.stale.push(`${place.name}: ${name} of ${grant.account.username}`)
     }),
   )
   await Promise.all(presented)

@@ -12,10 +12,10 @@ type FaultTarget = {
   resume(): void
 }
 
-/** `done` counts the faults by name. `nats` is that of `cluster` where it has several nodes. */
+/** `counts` has the faults by name. `nats` is that of `cluster` where it has several nodes. */
 type Options = {
   pick: Pick
-  done: Map<string, number>
+  counts: Map<string, number>
   stop: AbortSignal
   nats?: NatsCluster | undefined
   /** Each process of these is killed or frozen first, in turn. By default gateways, session gateways and identities, as it falls. */
@@ -27,13 +27,13 @@ type Options = {
  */
 export async function injectFaults(
   cluster: Cluster,
-  { pick, done, stop, nats: nodes, services }: Options,
+  { pick, counts, stop, nats: nodes, services }: Options,
 ): Promise<void> {
-  const count = (what: string): void => void done.set(what, (done.get(what) ?? 0) + 1)
+  const count = (what: string): void => void counts.set(what, (counts.get(what) ?? 0) + 1)
   const processes = cluster.processes.filter(({ service }) => (services ?? /gateway|identity/).test(service))
-  const redis = named('Redis', cluster.redis)
-  const nats = nodes ? leaderOf(nodes) : named('NATS', cluster.nats)
-  const own = processes.map((process) => named(process.service, process))
+  const redis = faultTarget('Redis', cluster.redis)
+  const nats = nodes ? leaderOf(nodes) : faultTarget('NATS', cluster.nats)
+  const own = processes.map((process) => faultTarget(process.service, process))
   const targets: FaultTarget[] = [...(services ? [redis, nats] : [redis, redis, redis, redis, nats, nats]), ...own]
   // So that a short run has them too.
   const first = services ? [...own, redis, nats] : nodes ? [nats, redis, nats, nats] : [redis, nats, redis]
@@ -57,7 +57,7 @@ export async function injectFaults(
   }
 }
 
-function named(name: string, target: Omit<FaultTarget, 'name'>): FaultTarget {
+function faultTarget(name: string, target: Omit<FaultTarget, 'name'>): FaultTarget {
   return {
     name,
     kill: () => target.kill(),

@@ -18,11 +18,11 @@ export function testSockets(size: SocketSize): void {
   after(() => scene[Symbol.asyncDispose]())
 
   async function run(judged: boolean): Promise<SocketRun> {
-    const done = await runSocketRevocations(scene, { ...size, judged })
-    process.stdout.write(`${formatSocketRun(done)}\n`)
-    expect(done.before).to.be.above(0)
-    expect(done.sentAfter).to.be.above(0)
-    return done
+    const result = await runSocketRevocations(scene, { ...size, judged })
+    process.stdout.write(`${formatSocketRun(result)}\n`)
+    expect(result.before).to.be.above(0)
+    expect(result.sentAfter).to.be.above(0)
+    return result
   }
 
   it('send nothing on with the old authority after the answer, and get nothing by it', async () => {

@@ -98,7 +98,7 @@ export async function runSocketRevocations(scene: SocketScene, options: Options)
   const chat = opening.use(await connectUpstream({ natsUrl: cluster.nats.url, name: 'chat', onError: () => undefined }))
   chat.onMessage(() => undefined)
   const stopping = new AbortController()
-  const faults = injectFaults(cluster, { pick: seededPick(seed), done: run.faults, stop: stopping.signal })
+  const faults = injectFaults(cluster, { pick: seededPick(seed), counts: run.faults, stop: stopping.signal })
   const answered = () => [...run.changes.values()].reduce((sum, each) => sum + each, 0)
   const work = Array.from({ length: workers }, async (_, worker) => {
     const pick = seededPick(seed + worker + 1)
@@ -134,9 +134,9 @@ export function formatSocketRun({
   ].join('\n')
 }
 
-type Seen = { what: string; at: number; isAdmin: boolean }
+type Sighting = { what: string; at: number; isAdmin: boolean }
 
-function note(run: SocketRun, subject: Subject | undefined, { what, at, isAdmin }: Seen): void {
+function note(run: SocketRun, subject: Subject | undefined, { what, at, isAdmin }: Sighting): void {
   if (!subject) return
   if (at <= subject.answeredAt) run.before += 1
   else if (subject.kind !== 'demotion' || isAdmin) {
@@ -203,10 +203,10 @@ async function changeOne(
   for (const socket of sockets) socket.terminate()
 }
 
-type Given = { token: string; onFrame(type: string): void }
+type SocketOptions = { token: string; onFrame(type: string): void }
 
 /** It may have been refused, or end at any time. */
-async function openSocket(cluster: Cluster, url: string, { token, onFrame }: Given): Promise<WebSocket> {
+async function openSocket(cluster: Cluster, url: string, { token, onFrame }: SocketOptions): Promise<WebSocket> {
   const keys = createSigningKeys('gateway', cluster.environment.INTERNAL_SECRET!)
   const options = { issuer: 'test', audience: 'session-gateway', now: Date.now() }
   const caller = signCaller(keys, { address: '127.0.0.1', account: null }, options)
@@ -288,12 +288,12 @@ const readStates = (read: Read): AccountStates =>
   createAccountStates({ load: async (userIds) => ({ states: await read(userIds) }) })
 
 function rememberStates(read: Read): AccountStates {
-  const known = new Map<string, AccountState>()
+  const states = new Map<string, AccountState>()
   return createAccountStates({
     load: async (userIds) => {
-      const unknown = userIds.filter((userId) => !known.has(userId))
-      for (const state of await read(unknown)) known.set(state.userId, state)
-      return { states: userIds.flatMap((userId) => known.get(userId) ?? []) }
+      const unknown = userIds.filter((userId) => !states.has(userId))
+      for (const state of await read(unknown)) states.set(state.userId, state)
+      return { states: userIds.flatMap((userId) => states.get(userId) ?? []) }
     },
   })
 }

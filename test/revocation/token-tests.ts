@@ -14,7 +14,7 @@ export function testTokens(size: TokenSize): void {
     expect(run.logins.answered).to.be.greaterThan(0)
     expect(control.accepted).to.be.greaterThan(0)
     expect(control.refused).to.equal(control.changes)
-    expect(run.held.refused).to.be.greaterThan(0)
+    expect(run.inFlight.refused).to.be.greaterThan(0)
     expect(run.checks.refused).to.be.greaterThan(run.acceptedBefore)
   })
 }

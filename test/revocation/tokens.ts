@@ -33,7 +33,7 @@ export type TokenRun = {
   logins: { answered: number; tokens: number }
   checks: { accepted: number; refused: number; unavailable: number }
   /** Requests that were begun before the revocation and ended after it. */
-  held: { accepted: number; refused: number; unavailable: number }
+  inFlight: { accepted: number; refused: number; unavailable: number }
   stale: string[]
   faults: Map<string, number>
 }
@@ -59,14 +59,14 @@ export async function runTokenRevocations(size: TokenSize): Promise<{ run: Token
     sameSecond: 0,
     logins: { answered: 0, tokens: 0 },
     checks: { accepted: 0, refused: 0, unavailable: 0 },
-    held: { accepted: 0, refused: 0, unavailable: 0 },
+    inFlight: { accepted: 0, refused: 0, unavailable: 0 },
     stale: [],
     faults: new Map(),
   }
   const revoked: Account[] = []
   const stopping = new AbortController()
   const stop = stopping.signal
-  const faults = injectFaults(cluster, { pick: seededPick(seed), done: run.faults, stop, nats })
+  const faults = injectFaults(cluster, { pick: seededPick(seed), counts: run.faults, stop, nats })
   const work = Array.from({ length: workers }, (_, worker) =>
     revokeTokens({ cluster, admin, accounts, run, revoked, stop, pick: seededPick(seed + worker + 1) }),
   )
@@ -79,8 +79,8 @@ export async function runTokenRevocations(size: TokenSize): Promise<{ run: Token
   }
   // The same once more when all processes run again.
   for (const client of tokenClients(cluster)) await recheckAll(client, revoked, run)
-  const known = accounts.filter(({ isFederated }) => !isFederated)
-  return { run, control: await revokeByOldRule(cluster, known) }
+  const localAccounts = accounts.filter(({ isFederated }) => !isFederated)
+  return { run, control: await revokeByOldRule(cluster, localAccounts) }
 }
 
 type Control = { changes: number; accepted: number; refused: number }
@@ -111,7 +111,7 @@ async function revokeByOldRule(cluster: Cluster, accounts: Account[]): Promise<C
 
 function isEnough(run: TokenRun, { faults, changes }: TokenSize): boolean {
   const isDone = sumOf(run.faults) >= faults && sumOf(run.changes) >= changes
-  return isDone && run.acceptedBefore > 0 && run.sameSecond > 0 && run.held.refused > 0 && run.logins.answered > 0
+  return isDone && run.acceptedBefore > 0 && run.sameSecond > 0 && run.inFlight.refused > 0 && run.logins.answered > 0
 }
 
 const sumOf = (counts: Map<string, number>): number => [...counts.values()].reduce((sum, each) => sum + each, 0)
@@ -136,7 +136,7 @@ async function revokeTokens({ cluster, admin, accounts, run, revoked, stop, pick
     const { token } = account
     const before = await Promise.all(clients.slice(0, 2).map((client) => client.present(token)))
     run.acceptedBefore += before.filter((verdict) => verdict === 'accepted').length
-    const held = await holdRequests(cluster, token)
+    const requests = await holdRequests(cluster, token)
     const gateway = cluster.gateways[pick(cluster.gateways.length)]!
     const newest = { ...account, token: (await logIn(account, gateway)) ?? token }
     const changes = revocationsOf(newest, admin)
@@ -152,7 +152,7 @@ async function revokeTokens({ cluster, admin, accounts, run, revoked, stop, pick
     const issued = logins?.stop() ?? []
     if (!answered) {
       run.unanswered += 1
-      await Promise.all(held.map((one) => one.sendLastByte()))
+      await Promise.all(requests.map((one) => one.sendLastByte()))
       continue
     }
     run.changes.set(change.kind, (run.changes.get(change.kind) ?? 0) + 1)
@@ -160,7 +160,7 @@ async function revokeTokens({ cluster, admin, accounts, run, revoked, stop, pick
     run.logins.answered += issued.length
     run.logins.tokens += new Set(issued).size
     const stale = [...tokens].map((token) => ({ ...account, token }))
-    const ended = held.map((one) => endHeld(one, account, run))
+    const ended = requests.map((one) => endRequest(one, account, run))
     await Promise.all([...ended, ...clients.flatMap((client) => stale.map((one) => check(client, one, run)))])
     revoked.push(account, ...stale)
   }
@@ -198,15 +198,15 @@ async function check(client: TokenClient, account: Account, run: TokenRun): Prom
   if (verdict === 'accepted') run.stale.push(`${client.name} accepted ${account.username}`)
 }
 
-async function endHeld(request: HeldRequest, account: Account, run: TokenRun): Promise<void> {
+async function endRequest(request: HeldRequest, account: Account, run: TokenRun): Promise<void> {
   const verdict = await request.sendLastByte()
-  run.held[verdict] += 1
+  run.inFlight[verdict] += 1
   if (verdict === 'accepted') run.stale.push(`${request.name} accepted ${account.username}`)
 }
 
 /** The counts of a run, line by line. */
 export function formatTokenRun(run: TokenRun, control: Control): string {
-  const { changes, unanswered, acceptedBefore, sameSecond, logins, checks, held, stale, faults } = run
+  const { changes, unanswered, acceptedBefore, sameSecond, logins, checks, inFlight, stale, faults } = run
   const list = (counts: Map<string, number>): string =>
     [...counts].map(([name, count]) => `${count} × ${name}`).join(', ')
   return [
@@ -214,7 +214,7 @@ export function formatTokenRun(run: TokenRun, control: Control): string {
     `asked for in the second of the newest token: ${sameSecond}`,
     `logins beside a change that were answered before it: ${logins.answered}, with ${logins.tokens} tokens`,
     `revoked tokens presented: ${checks.refused + checks.accepted} (${checks.unavailable} times a process was unavailable)`,
-    `requests with a held last byte: ${held.refused + held.accepted} (${held.unavailable} times a process was unavailable)`,
+    `requests with a held last byte: ${inFlight.refused + inFlight.accepted} (${inFlight.unavailable} times a process was unavailable)`,
     `accepted before: ${acceptedBefore}; accepted after: ${stale.length}`,
     `faults: ${list(faults)}`,
     `the control, changed by the old rule: ${control.accepted} of ${control.changes} newest tokens accepted, ${control.refused} earlier ones refused`,

@@ -39,34 +39,34 @@ export async function runSchedule({ scenario, mutant }: Subject, choose: Choose)
  * before is not explored again.
  */
 export async function exploreAll(subject: Subject, until: (schedules: number) => boolean): Promise<Exploration> {
-  const seen = new Set<string>()
+  const digests = new Set<string>()
   /** By the number of choices that are not the first. */
   const waiting: Schedule[][] = [[[]]]
   let [schedules, steps] = [0, 0]
   for (let differences = 0; differences < waiting.length; differences += 1) {
     for (let prefix = waiting[differences]?.pop(); prefix; prefix = waiting[differences]?.pop()) {
-      if (until(schedules)) return { schedules, states: seen.size, steps, isComplete: false }
-      const given = prefix
-      const taken: number[] = []
+      if (until(schedules)) return { schedules, states: digests.size, steps, isComplete: false }
+      const schedule = prefix
+      const choices: number[] = []
       const ran = await runSchedule(subject, (actions, world) => {
-        let index = given[taken.length]
+        let index = schedule[choices.length]
         if (index === undefined) {
           const digest = world.digest()
-          if (seen.has(digest)) return undefined
-          seen.add(digest)
+          if (digests.has(digest)) return undefined
+          digests.add(digest)
           const others = (waiting[differences + 1] ??= [])
-          for (let other = 1; other < actions.length; other += 1) others.push([...taken, other])
+          for (let other = 1; other < actions.length; other += 1) others.push([...choices, other])
           index = 0
         }
-        taken.push(index)
+        choices.push(index)
         return index
       })
       schedules += 1
       steps += ran.steps.length
-      if (ran.failure) return { schedules, states: seen.size, steps, isComplete: false, failure: ran.failure }
+      if (ran.failure) return { schedules, states: digests.size, steps, isComplete: false, failure: ran.failure }
     }
   }
-  return { schedules, states: seen.size, steps, isComplete: true }
+  return { schedules, states: digests.size, steps, isComplete: true }
 }
 
 /** From a seed: the same numbers each time. */

@@ -33,8 +33,8 @@ const partsOf = (entry: string) => /^(\d+)([^|]*)/.exec(entry) ?? []
 const markOf = (lease: string) => / .*/.exec(lease)?.[0]
 
 /** Whether there is an entry of the same process, and whether it is older. */
-function compare(known: string | undefined, entry: string) {
-  const [, knownVersion, knownMark] = partsOf(known ?? '')
+function compare(earlier: string | undefined, entry: string) {
+  const [, knownVersion, knownMark] = partsOf(earlier ?? '')
   const [, version, mark] = partsOf(entry)
   const isThere = knownMark === mark
   return { isThere, isOlder: isThere && Number(knownVersion) < Number(version) }
@@ -42,16 +42,16 @@ function compare(known: string | undefined, entry: string) {
 
 export const scripts = {
   usedForMs(store: Store, key: string, runId: string, wasPromoted: 0 | 1): number {
-    const known = store.get(key)
-    const [lastRunId, lastSince] = (known ?? '').split(' ') as [string, string]
+    const lastUse = store.get(key)
+    const [lastRunId, lastSince] = (lastUse ?? '').split(' ') as [string, string]
     if (lastRunId === runId) return store.now() - Number(lastSince)
-    const since = known !== undefined || wasPromoted ? store.now() : 0
+    const since = lastUse !== undefined || wasPromoted ? store.now() : 0
     store.set(key, `${runId} ${since}`)
     return store.now() - since
   },
   takeLease(store: Store, key: string, lease: string, ttlMs: number): string {
-    const held = store.get(key)
-    if (held !== undefined && markOf(held) === markOf(lease)) return held
+    const currentLease = store.get(key)
+    if (currentLease !== undefined && markOf(currentLease) === markOf(lease)) return currentLease
     store.set(key, lease, ttlMs)
     return lease
   },

@@ -14,20 +14,20 @@ export function formatFailure(scenario: string, mutant: string | undefined, fail
   return [`${scenario}: ${failure.what}`, ...failure.steps.map((step) => `  ${step}`), again].join('\n')
 }
 
-export type Found = { scenario: string; failure: Failure; schedules: number }
+export type Finding = { scenario: string; failure: Failure; schedules: number }
 
 /** The first violation in the small scenarios, of each of which so many schedules are explored; then anew with the next bound. */
 export async function findInSmall(
   mutant: Mutant | undefined,
   bounds: readonly number[],
-): Promise<{ found?: Found; explored: Map<string, Exploration> }> {
+): Promise<{ finding?: Finding; explored: Map<string, Exploration> }> {
   const explored = new Map<string, Exploration>()
   for (const bound of bounds) {
     for (const scenario of smallScenarios) {
       const exploration = await exploreAll({ scenario, mutant }, (schedules) => schedules >= bound)
       explored.set(scenario.name, exploration)
       const { failure, schedules } = exploration
-      if (failure) return { found: { scenario: scenario.name, failure, schedules }, explored }
+      if (failure) return { finding: { scenario: scenario.name, failure, schedules }, explored }
     }
   }
   return { explored }
@@ -65,8 +65,9 @@ export async function runAll({ now, log, minutes, seed }: Options): Promise<bool
   const random = await exploreRandomly({ scenario: anything }, seed, end(minutes * 30_000))
   show({ ...anything, name: `random, from seed ${seed}` }, random)
   for (const [name, mutant] of Object.entries(mutants)) {
-    const { found } = await findInSmall(mutant, [50, 500, 5_000])
-    const text = found && `found in "${found.scenario}" after ${found.schedules} schedules: ${found.failure.what}`
+    const { finding } = await findInSmall(mutant, [50, 500, 5_000])
+    const text =
+      finding && `found in "${finding.scenario}" after ${finding.schedules} schedules: ${finding.failure.what}`
     if (text) log(`planted: ${name}: ${text}`)
     else fail(`planted: ${name}: not found`)
   }

@@ -119,7 +119,7 @@ export async function createWorld(scenario: Scenario, mutant: Mutant = {}): Prom
   let delays = 0
   let faults = 0
   const events: { version: number; isGone: boolean; isRepeated: boolean }[] = []
-  const left = { reads: { ...scenario.reads }, changes: { ...scenario.changes } }
+  const budget = { reads: { ...scenario.reads }, changes: { ...scenario.changes } }
 
   const nodes: RedisNode[] = []
   function startRedis(data: RedisData): RedisNode {
@@ -314,9 +314,9 @@ export async function createWorld(scenario: Scenario, mutant: Mutant = {}): Prom
         started.push(request(`${process.name} connects to ${primary.runId}`, process, () => process.client.connect()))
     }
     for (const identity of identities) {
-      if (identity.isAlive && identity.changing === 0 && left.changes[identity.name]! > 0) {
+      if (identity.isAlive && identity.changing === 0 && budget.changes[identity.name]! > 0) {
         const begin = () => {
-          left.changes[identity.name]! -= 1
+          budget.changes[identity.name]! -= 1
           change(identity)
         }
         started.push(request(`${identity.name} changes the password`, identity, begin))
@@ -335,9 +335,9 @@ export async function createWorld(scenario: Scenario, mutant: Mutant = {}): Prom
       }
     }
     for (const gateway of gateways) {
-      if (gateway.reading === 0 && left.reads[gateway.name]! > 0) {
+      if (gateway.reading === 0 && budget.reads[gateway.name]! > 0) {
         const judge = () => {
-          left.reads[gateway.name]! -= 1
+          budget.reads[gateway.name]! -= 1
           void read(gateway)
         }
         started.push(request(`${gateway.name} judges a request`, gateway, judge))
@@ -400,7 +400,7 @@ export async function createWorld(scenario: Scenario, mutant: Mutant = {}): Prom
               () => {
                 identity.isAlive = false
                 identity.client.breakConnection()
-                for (const [fail, asked] of questions) if (asked === identity && questions.delete(fail)) fail()
+                for (const [fail, target] of questions) if (target === identity && questions.delete(fail)) fail()
               },
             ] as const,
         ),
@@ -486,7 +486,7 @@ export async function createWorld(scenario: Scenario, mutant: Mutant = {}): Prom
         redis,
         database.version,
         answered,
-        left,
+        budget,
         delays,
         faults,
         events,

@@ -34,9 +34,9 @@ const picture = Buffer.from(
 export async function connect({ socket, member, system, visitor, ledger }: Person): Promise<void> {
   await socket.open(member.token)
   await socket.say()
-  const seen = async () =>
+  const isOnline = async () =>
     (await visitor.call(`GET /api/users/${member.id}`, { token: system.admin.token })).body.status === 'online'
-  await eventually(`${member.username} is online`, seen, arrivalLimitMs)
+  await eventually(`${member.username} is online`, isOnline, arrivalLimitMs)
   ledger.count('people seen online')
 }
 

@@ -8,7 +8,7 @@ export type Grant = { access: string; refresh: string }
 export async function logInAtApplication({ system }: Scene, visitor: Visitor, token: string): Promise<Grant> {
   const { application, callback, origin } = system
   const verifier = randomBytes(32).toString('base64url')
-  const asked = new URLSearchParams({
+  const parameters = new URLSearchParams({
     client_id: application.id,
     response_type: 'code',
     redirect_uri: callback,
@@ -25,12 +25,12 @@ export async function logInAtApplication({ system }: Scene, visitor: Visitor, to
     keepCookies(jar, headers)
     return new URL(headers.get('location') ?? '', origin)
   }
-  const page = await browse(`/oauth2/auth?${asked}`)
-  const named = page.hash === '' ? await browse(page.pathname + page.search) : page
-  const uid = named.hash.slice(1)
+  const page = await browse(`/oauth2/auth?${parameters}`)
+  const interactionPage = page.hash === '' ? await browse(page.pathname + page.search) : page
+  const uid = interactionPage.hash.slice(1)
   const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
-  const given = { token, body: { decision: 'allow' }, headers: { cookie } }
-  const decided = await answered(visitor.call(`POST /oauth2/interaction/${uid}/decision`, given), 200)
+  const options = { token, body: { decision: 'allow' }, headers: { cookie } }
+  const decided = await answered(visitor.call(`POST /oauth2/interaction/${uid}/decision`, options), 200)
   const resumed = new URL(String(decided.body.url), origin)
   const back = await browse(resumed.pathname + resumed.search)
   const code = back.searchParams.get('code') ?? ''
@@ -48,9 +48,9 @@ export async function isActive(scene: Pick<Scene, 'system'>, visitor: Visitor, t
   return active === true
 }
 
-type Asked = { path: string; form: Record<string, string> }
+type Question = { path: string; form: Record<string, string> }
 
-async function askAsApplication({ system }: Pick<Scene, 'system'>, visitor: Visitor, { path, form }: Asked) {
+async function askAsApplication({ system }: Pick<Scene, 'system'>, visitor: Visitor, { path, form }: Question) {
   const { id, secret } = system.application
   const authorization = `Basic ${Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString('base64')}`
   return (await answered(visitor.call(`POST /oauth2/${path}`, { form, headers: { authorization } }), 200)).body

@@ -14,12 +14,12 @@ export async function checkEnd(scene: Scene, mailbox: Mailbox): Promise<void> {
   await checkDeparted(scene)
   const isTold = () => {
     mailbox.empty()
-    return ledger.missing().length === 0
+    return ledger.expectations().length === 0
   }
   await eventually('everything is told', isTold, arrivalLimitMs).catch(() => undefined)
-  const missing = ledger.missing()
-  for (const what of missing.slice(0, toldMax)) ledger.violation(`never told: ${what}`)
-  if (missing.length > toldMax) ledger.violation(`never told: ${missing.length - toldMax} more`)
+  const expectations = ledger.expectations()
+  for (const what of expectations.slice(0, toldMax)) ledger.violation(`never told: ${what}`)
+  if (expectations.length > toldMax) ledger.violation(`never told: ${expectations.length - toldMax} more`)
 }
 
 type Member = Ledger['members'] extends Map<string, infer M> ? M : never

@@ -59,7 +59,7 @@ export function createLedger(now: () => string = () => '') {
       count(`expected: ${kind}`)
       if (!early.delete(key)) awaited.set(key, now())
     },
-    told(kind: string, subject: string): void {
+    arrive(kind: string, subject: string): void {
       const key = `${kind} ${subject}`
       count(`told: ${kind}`)
       if (awaited.delete(key)) return
@@ -68,6 +68,6 @@ export function createLedger(now: () => string = () => '') {
       if (early.size > toldEarlyMax && oldest !== undefined) early.delete(oldest)
     },
     /** Not told so far, with the time of the answer. */
-    missing: (): string[] => [...awaited].map(([key, since]) => `${key}, since ${since}`),
+    expectations: (): string[] => [...awaited].map(([key, since]) => `${key}, since ${since}`),
   }
 }

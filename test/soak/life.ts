@@ -78,18 +78,23 @@ async function arrive(
   } else if (way === 'approved') {
     await answered(visitor.call('POST /api/auth/register', { body: { username, password } }), 202)
     const { body } = await answered(visitor.call(`GET /api/admin/registrations?q=${username}`, asAdmin), 200)
-    const found = (body.registrations as { id: string; username: string }[]).find((one) => one.username === username)
-    await answered(visitor.call(`POST /api/admin/registrations/${found?.id}/approve`, { ...asAdmin, body: {} }), 200)
+    const registration = (body.registrations as { id: string; username: string }[]).find(
+      (one) => one.username === username,
+    )
+    await answered(
+      visitor.call(`POST /api/admin/registrations/${registration?.id}/approve`, { ...asAdmin, body: {} }),
+      200,
+    )
     answer = await answered(visitor.call('POST /api/auth/login', { body: { username, password } }), 200)
   } else {
-    const made = await answered(
+    const reply = await answered(
       visitor.call('POST /api/admin/invites', {
         ...asAdmin,
         body: { name: username, maxUses: 1 },
       }),
       201,
     )
-    const { id, token } = made.body as { id: string; token: string }
+    const { id, token } = reply.body as { id: string; token: string }
     const body = { username, password, inviteToken: token }
     answer = await answered(visitor.call('POST /api/auth/register', { body }), 201)
     await answered(visitor.call(`DELETE /api/admin/invites/${id}`, asAdmin), 200)

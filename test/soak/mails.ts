@@ -19,7 +19,7 @@ export function createMailbox({ mail }: Pick<System, 'mail'>, ledger: Ledger) {
   const read = ({ to, subject, text }: ReceivedMail): void => {
     const kind = kinds.find(([pattern]) => pattern.test(subject))?.[1]
     if (kind === undefined) return ledger.violation(`a mail that nobody expects: ${subject}`)
-    ledger.told(kind, to)
+    ledger.arrive(kind, to)
     const [, token] = /#token=(\S+)/.exec(text) ?? []
     if (token !== undefined) links.set(to, token)
     const [oldest] = links.keys()

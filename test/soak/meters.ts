@@ -50,15 +50,15 @@ export async function openMeters({ cluster, peer, uploads }: System): Promise<Me
   const cache = opening.adopt(new Redis(redis.url), (open) => void open.disconnect())
 
   async function readStreams(): Promise<[string, number][]> {
-    const found: [string, number][] = []
+    const readings: [string, number][] = []
     for await (const { config, state } of jetstream.streams.list()) {
-      found.push([`messages: stream ${config.name}`, state.messages])
+      readings.push([`messages: stream ${config.name}`, state.messages])
       const consumers = []
       for await (const consumer of jetstream.consumers.list(config.name)) consumers.push(consumer)
       const waiting = consumers.reduce((sum, one) => sum + one.num_pending + one.num_ack_pending, 0)
-      found.push([`consumers: ${config.name}`, consumers.length], [`waiting: consumers of ${config.name}`, waiting])
+      readings.push([`consumers: ${config.name}`, consumers.length], [`waiting: consumers of ${config.name}`, waiting])
     }
-    return found
+    return readings
   }
 
   const open = opening.move()
@@ -88,19 +88,19 @@ async function readProgram(program: Program): Promise<[string, number][]> {
   const { name, pid, opsUrl, collections } = program
   const tree = listTree(pid())
   const sum = (read: (pid: number) => number) => tree.reduce((total, member) => total + read(member), 0)
-  const held: [string, number][] = [
+  const readings: [string, number][] = [
     [`memory MiB: ${name}`, sum(memoryOf) / mebibyte],
     [`descriptors: ${name}`, sum(descriptorsOf)],
   ]
-  if (!opsUrl) return held
+  if (!opsUrl) return readings
   const metrics = await (await fetch(`${opsUrl}/metrics`)).text()
   const metric = (of: string): number => Number(new RegExp(`^${of} (\\S+)$`, 'm').exec(metrics)?.[1] ?? NaN)
   const [, counted] = /^nodejs_gc_duration_seconds_count\{kind="major"[^}]*\} (\d+)$/m.exec(metrics) ?? []
   program.collections = Number(counted ?? 0)
   const isCollected = collections !== undefined && program.collections > collections
-  if (isCollected) held.push([`heap MiB: ${name}`, metric('nodejs_heap_size_used_bytes') / mebibyte])
+  if (isCollected) readings.push([`heap MiB: ${name}`, metric('nodejs_heap_size_used_bytes') / mebibyte])
   const sockets = metric('gatehouse_gateway_open_sockets')
-  return Number.isNaN(sockets) ? held : [...held, [`sockets: ${name}`, sockets]]
+  return Number.isNaN(sockets) ? readings : [...readings, [`sockets: ${name}`, sockets]]
 }
 
 /** What it shares with others, such as programs and PostgreSQL's buffers, is not its own. A process may have ended: 0. */

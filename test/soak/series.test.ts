@@ -43,15 +43,15 @@ describe('What a soak judges', () => {
 
   it('as lost what was acknowledged and never told, in whatever order both came', () => {
     const ledger = createLedger()
-    ledger.told('UserCreated', '1')
+    ledger.arrive('UserCreated', '1')
     ledger.await('UserCreated', '1')
     ledger.await('UserCreated', '2')
     ledger.await('UserDeleted', '1')
-    ledger.told('UserCreated', '2')
+    ledger.arrive('UserCreated', '2')
 
-    expect(ledger.missing().join()).to.match(/^UserDeleted 1,/)
-    ledger.told('UserDeleted', '1')
-    expect(ledger.missing()).to.deep.equal([])
+    expect(ledger.expectations().join()).to.match(/^UserDeleted 1,/)
+    ledger.arrive('UserDeleted', '1')
+    expect(ledger.expectations()).to.deep.equal([])
   })
 })
 

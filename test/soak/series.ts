@@ -72,10 +72,10 @@ export function boundOf(name: string): Bound {
   const kind = name.split(/(?: of the peer)?: /)[0]!
   const perAccount = rowsPerAccount[name]
   if (perAccount !== undefined) return { per: 'account', most: perAccount }
-  const kept = keptHours[name]
+  const lifetime = keptHours[name]
   return (
     ofPostgres[name] ??
-    ofKind[kind] ?? { per: 'hour', most: 3, share: 0.03, ...(kept !== undefined && { keptHours: kept }) }
+    ofKind[kind] ?? { per: 'hour', most: 3, share: 0.03, ...(lifetime !== undefined && { keptHours: lifetime }) }
   )
 }
 
@@ -86,17 +86,17 @@ export function judgeSeries(samples: readonly Sample[], warmUpHours: number): Ju
 }
 
 function judgeOne(name: string, samples: readonly Sample[], warmUpHours: number): Judged {
-  const { per, most: bound, share = 0, fills = 0, keptHours: kept = 0 } = boundOf(name)
-  const seen = samples.filter(({ hours, values }) => hours >= warmUpHours && name in values)
-  const settled = seen.filter(({ hours }) => hours >= kept)
+  const { per, most: bound, share = 0, fills = 0, keptHours: lifetime = 0 } = boundOf(name)
+  const laterSamples = samples.filter(({ hours, values }) => hours >= warmUpHours && name in values)
+  const settled = laterSamples.filter(({ hours }) => hours >= lifetime)
   const points = settled.map(({ hours, accounts, values }): Point => [per === 'hour' ? hours : accounts, values[name]!])
   const trend = fitTrend(points)
   const span = (settled.at(-1)?.hours ?? 0) - (settled[0]?.hours ?? 0)
   const most = Math.max(bound, share * trend.mean) + (fills > 0 ? fills / Math.max(span, 1e-3) : 0)
-  const [first, last] = [seen[0]?.values[name] ?? 0, seen.at(-1)?.values[name] ?? 0]
-  const isConstant = seen.every(({ values }) => values[name] === first)
+  const [first, last] = [laterSamples[0]?.values[name] ?? 0, laterSamples.at(-1)?.values[name] ?? 0]
+  const isConstant = laterSamples.every(({ values }) => values[name] === first)
   const judged = { name, isConstant, per, most, leastFound: leastFound(trend, most), first, last, ...trend }
   // A sawtooth is level over several of its teeth.
-  if (span < 2 * kept) return { ...judged, verdict: 'too short' }
+  if (span < 2 * lifetime) return { ...judged, verdict: 'too short' }
   return { ...judged, verdict: judgeTrend(trend, most) }
 }

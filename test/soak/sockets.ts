@@ -18,7 +18,7 @@ export function createSocketOf(gateways: readonly string[], { ledger, random }: 
     const ended = once(opened, 'close', { signal }).then(([code]) => {
       throw new Error(`the socket was closed with ${code} before "${type}"`)
     })
-    const found = new Promise<Record<string, unknown>>((resolve) => {
+    const reply = new Promise<Record<string, unknown>>((resolve) => {
       const listen = (data: Buffer) => {
         const message = JSON.parse(data.toString()) as Record<string, unknown>
         if (message.type !== type) return
@@ -27,7 +27,7 @@ export function createSocketOf(gateways: readonly string[], { ledger, random }: 
       }
       opened.on('message', listen)
     })
-    return await Promise.race([found, ended])
+    return await Promise.race([reply, ended])
   }
 
   const close = async (): Promise<void> => {

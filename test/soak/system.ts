@@ -136,7 +136,7 @@ async function receiveLogouts(opening: AsyncDisposableStack, ledger: Ledger): Pr
     void text(request).then((body) => {
       const [, payload = ''] = (new URLSearchParams(body).get('logout_token') ?? '').split('.')
       const { sub } = JSON.parse(Buffer.from(payload, 'base64url').toString() || '{}') as { sub?: string }
-      ledger.told('logout at the application', sub ?? '')
+      ledger.arrive('logout at the application', sub ?? '')
       response.writeHead(200).end()
     })
   }).listen(0, '127.0.0.1')
@@ -161,7 +161,7 @@ async function hearEvents(opening: AsyncDisposableStack, cluster: Cluster, ledge
   const onError = (error: unknown) => ledger.violation(`the upstream: ${String(error)}`)
   const chat = opening.use(await connectUpstream({ natsUrl: cluster.nats.url, name: 'chat', onError }))
   chat.onMessage(({ message }) => ({ ok: true, n: message.n }))
-  chat.onEvent([...toldEvents], ({ name, payload }) => ledger.told(name, String(payload.userId)))
+  chat.onEvent([...toldEvents], ({ name, payload }) => ledger.arrive(name, String(payload.userId)))
 }
 
 type Prepared = { cluster: Cluster; peerUrl: string; peerOrigin: string; logoutUri: string }
@@ -182,7 +182,7 @@ async function prepare({ cluster, peerUrl, peerOrigin, logoutUri }: Prepared) {
     redirectUris: [callback],
     backchannelLogoutUri: logoutUri,
   }
-  const made = await answered(callApi(url, 'POST /api/admin/applications', { token, body: application }))
+  const reply = await answered(callApi(url, 'POST /api/admin/applications', { token, body: application }))
   await answered(callApi(url, 'POST /api/federation/peer/initiate', { token, body: { remoteOrigin: peerOrigin } }))
   const statusesAt = async (at: string, as: string | undefined) => {
     const { peers } = (await callApi(at, 'GET /api/federation/peers', { token: as })).body
@@ -194,9 +194,9 @@ async function prepare({ cluster, peerUrl, peerOrigin, logoutUri }: Prepared) {
       [...(await statusesAt(url, token)), ...(await statusesAt(peerUrl, others.token))].join() === 'active,active',
     peeringLimitMs,
   )
-  const { id } = made.body.application as { id: string }
+  const { id } = reply.body.application as { id: string }
   return {
     admin: { token, id: (own.user as { id: string }).id },
-    application: { id, secret: String(made.body.clientSecret) },
+    application: { id, secret: String(reply.body.clientSecret) },
   }
 }

@@ -6,7 +6,7 @@ import type { System } from './system.ts'
 export type Scene = { system: System; ledger: Ledger; random: Random; stop: AbortSignal }
 
 export type Answer = { status: number; headers: Headers; body: Record<string, unknown>; text: string }
-type Given = {
+type CallOptions = {
   token?: string | undefined
   body?: object | undefined
   form?: Record<string, string> | FormData
@@ -24,7 +24,7 @@ const answerLimitMs = 60_000
 /** Speaks for the clients of one network. What no client should see is a violation; 503 is tried again. */
 export function visitorFrom({ system, ledger, random }: Pick<Scene, 'system' | 'ledger' | 'random'>, network: string) {
   const { gateways } = system.cluster
-  const send = async (request: string, { token, body, form, headers, at }: Given = {}): Promise<Answer> => {
+  const send = async (request: string, { token, body, form, headers, at }: CallOptions = {}): Promise<Answer> => {
     const [method = '', path = ''] = request.split(' ')
     const response = await fetch((at ?? random.pick(gateways)) + path, {
       method,
@@ -44,9 +44,9 @@ export function visitorFrom({ system, ledger, random }: Pick<Scene, 'system' | '
     const read = isJson ? (JSON.parse(text) as Record<string, unknown>) : {}
     return { status: response.status, headers: response.headers, body: read, text }
   }
-  const call = async (request: string, given: Given = {}): Promise<Answer> => {
+  const call = async (request: string, options: CallOptions = {}): Promise<Answer> => {
     for (let attempt = 1; ; attempt += 1) {
-      const answer = await send(request, given)
+      const answer = await send(request, options)
       ledger.count(`answers with ${answer.status}`)
       if (tooMuch.has(answer.status)) ledger.violation(`${request} was answered with ${answer.status}: ${answer.text}`)
       if (answer.status !== 503 || attempt === attempts) return answer

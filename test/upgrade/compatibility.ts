@@ -42,8 +42,8 @@ const isCall = (value: unknown): value is contracts.CallDefinition => hasKind(va
  * fields; a field that is known keeps its schema and stays required or optional.
  */
 export function listIncompatibilities(released: Schema, current: Schema, path = ''): string[] {
-  const known = Object.entries(released.properties ?? {})
-  const faults = known.flatMap(([name, schema]) => {
+  const properties = Object.entries(released.properties ?? {})
+  const faults = properties.flatMap(([name, schema]) => {
     const now = current.properties?.[name]
     return now ? listIncompatibilities(schema, now, `${path}.${name}`) : [`${path}.${name} is gone`]
   })

@@ -47,9 +47,9 @@ export function fullCommit(commit: string): string {
  * when the clone lacks the commit.
  */
 export async function openReleaseTree(commit: string, log: (line: string) => void) {
-  const known = fullCommit(commit)
+  const fullHash = fullCommit(commit)
   const root = await createScratchFolder('release')
-  run('sh', ['-c', `git archive ${known} | tar -x -C "$0"`, root], projectRoot)
+  run('sh', ['-c', `git archive ${fullHash} | tar -x -C "$0"`, root], projectRoot)
   const lockOf = (folder: string): Promise<string> => readFile(join(folder, 'package-lock.json'), 'utf8')
   if (packagesOf(await lockOf(root)) === packagesOf(await lockOf(projectRoot))) await linkPackages(root)
   else {

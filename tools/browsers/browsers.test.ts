@@ -100,7 +100,7 @@ describe('the lint rule against newer APIs', function () {
   }
 
   it('knows a static one, one of an instance and a global, and lets older ones of the same name be', async () => {
-    const found = await lint(`
+    const names = await lint(`
       export const parsed = [URL.parse('a:'), JSON.parse('1')]
       export const grouped = Object.groupBy([1], String)
       export const shown = document.body.checkVisibility()
@@ -109,7 +109,7 @@ describe('the lint rule against newer APIs', function () {
       export const typed: PublicKeyCredential | null = null
     `)
 
-    expect(found).to.deep.equal([
+    expect(names).to.deep.equal([
       '2 URL.parse',
       '3 Object.groupBy',
       '4 Element.checkVisibility',

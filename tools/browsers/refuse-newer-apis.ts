@@ -27,11 +27,11 @@ export const refuseNewerApis: Rule.RuleModule = {
     return {
       ':not(TSTypeReference, TSQualifiedName, TSInterfaceHeritage) > Identifier'(node: Rule.Node) {
         const symbol = checker.getSymbolAtLocation(esTreeNodeToTSNodeMap.get(node))
-        const found = symbol?.declarations
+        const newApi = symbol?.declarations
           ?.filter((declaration) => program.isSourceFileDefaultLibrary(declaration.getSourceFile()))
           .map((declaration) => nameOf(symbol, declaration, checker))
           .find((name) => newer.has(name))
-        if (found) context.report({ node, messageId: 'newer', data: { name: found } })
+        if (newApi) context.report({ node, messageId: 'newer', data: { name: newApi } })
       },
     }
   },

@@ -9,8 +9,8 @@ type BaseImage = { name: string; tag: string; digest: string | null }
 
 /** The images that ours and the compose file start from; of those of one tag, one. */
 export function readBaseImages(root: string): BaseImage[] {
-  const found = files.flatMap((file) => [...readFileSync(join(root, file), 'utf8').matchAll(namedImage)])
-  const images = found.map(([, , name = '', tag = '', digest = null]) => ({ name, tag, digest }))
+  const matches = files.flatMap((file) => [...readFileSync(join(root, file), 'utf8').matchAll(namedImage)])
+  const images = matches.map(([, , name = '', tag = '', digest = null]) => ({ name, tag, digest }))
   const others = images.filter(({ name }) => name !== 'gatehouse')
   return [...new Map(others.map((image) => [`${image.name}:${image.tag}`, image])).values()]
 }

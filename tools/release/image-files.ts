@@ -51,22 +51,22 @@ async function writeImageFiles(platform: Platform): Promise<void> {
 async function writePackages(platform: Platform, app: string): Promise<void> {
   const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as { packages: Record<string, Locked> }
   const architecture = architectures[platform]
-  const wanted = new Map<string, Fetched>()
+  const packages = new Map<string, Fetched>()
   function addWithDependencies(name: string, from = ''): void {
     const paths = [`${from}/node_modules/${name}`, `node_modules/${name}`]
     const path = paths.find((one) => lock.packages[one]) ?? ''
     const locked = lock.packages[path]
-    if (!path || !locked || wanted.has(path)) return
+    if (!path || !locked || packages.has(path)) return
     const { os, cpu, libc, version, integrity, dependencies, optionalDependencies } = locked
     if ([os?.includes('linux'), cpu?.includes(architecture), libc?.includes('glibc')].includes(false)) return
-    wanted.set(path, { path, name, version, integrity })
+    packages.set(path, { path, name, version, integrity })
     for (const one of Object.keys({ ...dependencies, ...optionalDependencies })) addWithDependencies(one, path)
   }
   for (const name of addons) addWithDependencies(name)
   const node = `node-linux-${architecture}`
   const { version } = lock.packages['node_modules/node'] as Locked
-  wanted.set(node, { path: node, name: node, version, integrity: undefined })
-  for (const { files, path, name } of await fetchPackages([...wanted.values()])) {
+  packages.set(node, { path: node, name: node, version, integrity: undefined })
+  for (const { files, path, name } of await fetchPackages([...packages.values()])) {
     for (const [file, { body, isExecutable }] of files) {
       const inside = file.slice(file.indexOf('/') + 1)
       if (name === node && inside !== 'bin/node') continue
@@ -78,19 +78,19 @@ async function writePackages(platform: Platform, app: string): Promise<void> {
 }
 
 /** Throws where a package is not the one that the lock file names. */
-async function fetchPackages(wanted: readonly Fetched[]) {
+async function fetchPackages(packages: readonly Fetched[]) {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-packages-'))
   try {
-    const specs = wanted.map(({ name, version }) => `${name}@${version}`)
+    const specs = packages.map(({ name, version }) => `${name}@${version}`)
     const args = ['pack', '--json', '--silent', '--prefer-offline', '--pack-destination', folder, ...specs]
     const output = execFileSync('npm', args, { cwd: folder, encoding: 'utf8' })
     const packed = JSON.parse(output) as { name: string; filename: string }[]
     return await Promise.all(
-      wanted.map(async (one) => {
+      packages.map(async (one) => {
         const { filename = '' } = packed.find(({ name }) => name === one.name) ?? {}
         const archive = readFileSync(join(folder, filename))
-        const found = `sha512-${createHash('sha512').update(archive).digest('base64')}`
-        if (one.integrity && one.integrity !== found)
+        const integrity = `sha512-${createHash('sha512').update(archive).digest('base64')}`
+        if (one.integrity && one.integrity !== integrity)
           throw new Error(`${one.name} ${one.version} is not the package that package-lock.json names`)
         return { ...one, files: await readTar(archive) }
       }),

@@ -50,18 +50,18 @@ const titleOf = ({ name, about }: Rule): string => (about === '' ? name : `${nam
 
 export function findGaps(pages: Rules, operations: readonly Mention[], tests: readonly Mention[]): string[] {
   const unnamed = (rules: readonly Rule[], mentions: readonly Mention[]) => {
-    const named = new Set(mentions.flatMap((mention) => mention.rules))
-    return rules.map(({ name }) => name).filter((name) => !named.has(name))
+    const ruleNames = new Set(mentions.flatMap((mention) => mention.rules))
+    return rules.map(({ name }) => name).filter((name) => !ruleNames.has(name))
   }
   const { specification, contract } = pages
   const all = [...specification, ...contract].map(({ name }) => name)
-  const known = new Set([...all, ...all.map((name) => name.replace(/ [0-9]+$|,.*$/, ''))])
+  const ruleNames = new Set([...all, ...all.map((name) => name.replace(/ [0-9]+$|,.*$/, ''))])
   return [
     ...unnamed(specification, operations).map((name) => `${name}: no docstring says "Spec: ${name}"`),
     ...unnamed(specification, tests).map((name) => `${name}: no test title begins with "${name}"`),
     ...unnamed(contract, tests).map((name) => `${name}: no test has a docstring "${name.replace(' ', ': ')}"`),
     ...[...operations, ...tests].flatMap(({ rules, file }) =>
-      rules.filter((name) => !known.has(name)).map((name) => `${file} names "${name}", which is no rule`),
+      rules.filter((name) => !ruleNames.has(name)).map((name) => `${file} names "${name}", which is no rule`),
     ),
   ]
 }

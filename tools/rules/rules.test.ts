@@ -29,12 +29,12 @@ describe('the rules and where they are implemented', () => {
     }`
 
   it('understands lists, ranges and several rules in one tag', () => {
-    const named = names.specification
-    expect(named('Login 1-3, DELETE self 4')).to.deep.equal(['Login 1', 'Login 2', 'Login 3', 'DELETE self 4'])
-    expect(named('Registration 6 and 10')).to.deep.equal(['Registration 6', 'Registration 10'])
-    expect(named('Login 5, in milliseconds')).to.deep.equal(['Login 5'])
-    expect(named('Invite link, token')).to.deep.equal(['Invite link'])
-    expect(named('the registration page')).to.deep.equal([])
+    const namesIn = names.specification
+    expect(namesIn('Login 1-3, DELETE self 4')).to.deep.equal(['Login 1', 'Login 2', 'Login 3', 'DELETE self 4'])
+    expect(namesIn('Registration 6 and 10')).to.deep.equal(['Registration 6', 'Registration 10'])
+    expect(namesIn('Login 5, in milliseconds')).to.deep.equal(['Login 5'])
+    expect(namesIn('Invite link, token')).to.deep.equal(['Invite link'])
+    expect(namesIn('the registration page')).to.deep.equal([])
   })
 
   it('understands sections of the contract and their items', () => {
@@ -66,7 +66,7 @@ describe('the rules and where they are implemented', () => {
       names,
     )
 
-    expect(titles.map(({ rules: named, text }) => [named, text])).to.deep.equal([
+    expect(titles.map(({ rules: ruleNames, text }) => [ruleNames, text])).to.deep.equal([
       [['Login 2', 'Login 3'], 'Login 2, 3: a'],
       [['Tombstone'], 'Tombstone: ${x}'],
       [['Contract 6, ready'], 'has it all'],

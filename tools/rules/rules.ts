@@ -49,8 +49,8 @@ export function contractNames(rules: readonly Rule[]): FindRules {
     if (section === undefined) return []
     const start = `Contract ${section}, `
     const items = rules.flatMap(({ name }) => (name.startsWith(start) ? [name.slice(start.length)] : []))
-    const named = items.filter((item) => words.toLowerCase().includes(`, ${item.toLowerCase()}`))
-    if (named.length > 0) return named.map((item) => start + item)
+    const matches = items.filter((item) => words.toLowerCase().includes(`, ${item.toLowerCase()}`))
+    if (matches.length > 0) return matches.map((item) => start + item)
     return [`Contract ${section}${words === ', as a whole' ? '' : words}`]
   }
 }
@@ -84,13 +84,13 @@ export function readTests(file: string, source: string, pages: Pages): Mention[]
     const [test] = following.matchAll(title)
     return test && /^(?:describe|it)\(/.test(next) ? [{ rules, text: titleOf(test), file }] : []
   })
-  const named = [...source.matchAll(title)].flatMap((test) => {
+  const titleMentions = [...source.matchAll(title)].flatMap((test) => {
     const text = titleOf(test)
     const rules = pages.specification(text.split(':', 1).join())
     const first = rules[0]?.replace(/ [0-9]+$/, '')
     return first !== undefined && text.startsWith(first) ? [{ rules, text, file }] : []
   })
-  return [...named, ...tagged]
+  return [...titleMentions, ...tagged]
 }
 
 /** The titles of suites and tests, as the source writes them. */

@@ -20,10 +20,10 @@ describe('programs that are not npm packages', () => {
   }
 
   it('are taken from their variable before PATH', async () => {
-    const named = await placeProgram('my-redis')
+    const program = await placeProgram('my-redis')
     await placeProgram('redis-server')
 
-    expect(findProgram('redis-server', { PATH: folder, REDIS_SERVER_BIN: named })).to.equal(named)
+    expect(findProgram('redis-server', { PATH: folder, REDIS_SERVER_BIN: program })).to.equal(program)
   })
 
   it('are found on PATH under each of their names, if they are executable', async () => {

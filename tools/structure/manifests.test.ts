@@ -59,11 +59,15 @@ describe('the manifests of the packages', () => {
     for (const folder of folders) {
       const { dependencies = {}, devDependencies = {}, peerDependencies = {} } = readManifest(folder)
       const imported = listImports(folder)
-      const named = { ...dependencies, ...peerDependencies, ...(developed.includes(folder) && devDependencies) }
-      const missing = [...imported].filter((name) => !(name in named))
+      const declaredPackages = {
+        ...dependencies,
+        ...peerDependencies,
+        ...(developed.includes(folder) && devDependencies),
+      }
+      const undeclared = [...imported].filter((name) => !(name in declaredPackages))
       const unused = Object.keys(dependencies).filter((name) => !imported.has(name))
 
-      expect(missing, `${folder} lacks`).to.have.members(folder === 'services/web' ? aliases : [])
+      expect(undeclared, `${folder} lacks`).to.have.members(folder === 'services/web' ? aliases : [])
       expect(unused, `${folder} needs no`).to.deep.equal(unimported[folder] ?? [])
     }
   })

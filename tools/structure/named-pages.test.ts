@@ -27,11 +27,11 @@ describe('the pages that comments name', () => {
   })
 
   it('exist', () => {
-    const named = sources
+    const mentions = sources
       .filter((file) => !inventing.includes(file))
       .flatMap((file) => readNamedPages(readFileSync(join(root, file), 'utf8')).map((page) => ({ file, page })))
 
-    expect(named.length).to.be.greaterThan(50)
-    expect(named.filter(({ page }) => !existsSync(join(root, page)))).to.deep.equal([])
+    expect(mentions.length).to.be.greaterThan(50)
+    expect(mentions.filter(({ page }) => !existsSync(join(root, page)))).to.deep.equal([])
   })
 })

@@ -24,9 +24,11 @@ export function readAudit(output: string): { outcome: keyof typeof exitCodes; li
     const line = `the registry does not answer npm audit (${reason}): whether advisories are known was not checked`
     return { outcome: 'unanswered', lines: [line] }
   }
-  const found = Object.entries(report.vulnerabilities).filter(([, { severity = '' }]) => failing.includes(severity))
-  if (found.length === 0) return { outcome: 'clean', lines: ['no known advisories of severity high or above'] }
-  const lines = found.map(([name, { severity, range, fixAvailable }]) => {
+  const advisories = Object.entries(report.vulnerabilities).filter(([, { severity = '' }]) =>
+    failing.includes(severity),
+  )
+  if (advisories.length === 0) return { outcome: 'clean', lines: ['no known advisories of severity high or above'] }
+  const lines = advisories.map(([name, { severity, range, fixAvailable }]) => {
     const remedy = fixAvailable ? 'a fixed version exists' : 'no fixed version yet'
     return `${severity}: ${name} ${range ?? ''} (${remedy})`
   })

@@ -27,17 +27,17 @@ const acceptedLicenses: ReadonlySet<string> = new Set([
 
 export function readLock(text: string): LockedPackage[] {
   const { packages } = JSON.parse(text) as { packages: Record<string, LockEntry> }
-  const found = new Map<string, LockedPackage>()
+  const byKey = new Map<string, LockedPackage>()
   for (const [path, entry] of Object.entries(packages)) {
     const name = /(?<=node_modules\/)(?!.*node_modules\/).+/.exec(path)?.[0]
     if (name === undefined || entry.link) continue
     const isDelivered = !entry.dev && !entry.devOptional
     const version = entry.version ?? ''
-    const same = found.get(`${name} ${version}`)
+    const same = byKey.get(`${name} ${version}`)
     const license = entry.license ?? 'unknown'
-    found.set(`${name} ${version}`, { name, version, license, isDelivered: isDelivered || same?.isDelivered === true })
+    byKey.set(`${name} ${version}`, { name, version, license, isDelivered: isDelivered || same?.isDelivered === true })
   }
-  return [...found.values()].toSorted((a, b) => compare(a.name, b.name) || compare(a.version, b.version))
+  return [...byKey.values()].toSorted((a, b) => compare(a.name, b.name) || compare(a.version, b.version))
 }
 
 export const readLockedPackages = (): LockedPackage[] => readLock(readFileSync(join(root, 'package-lock.json'), 'utf8'))

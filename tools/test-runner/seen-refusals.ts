@@ -15,15 +15,15 @@ const byRoute = new Map<string, Endpoint>(
 
 /** Collects the refusals that endpoints of this process give. */
 export function watchRefusals(channel = 'gatehouse:refusal'): SeenRefusals {
-  const seen: SeenRefusals = { undeclared: new Set(), declared: new Set() }
+  const refusals: SeenRefusals = { undeclared: new Set(), declared: new Set() }
   subscribe(channel, (message) => {
     const { route, code } = message as { route: string; code: string }
     const endpoint = byRoute.get(route)
     if (!endpoint) return
-    if (!new Set<string>(refusalsOf(endpoint)).has(code)) seen.undeclared.add(`${route}: ${code}`)
-    else seen.declared.add(`${route}: ${code}`)
+    if (!new Set<string>(refusalsOf(endpoint)).has(code)) refusals.undeclared.add(`${route}: ${code}`)
+    else refusals.declared.add(`${route}: ${code}`)
   })
-  return seen
+  return refusals
 }
 
 /** What endpoints declare for themselves, and `observed` lacks. */

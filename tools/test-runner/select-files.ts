@@ -74,7 +74,7 @@ function containsAll(root: string, file: string, words: readonly string[]): bool
 
 /** For mocha: what a full title must contain, since the path of the file does not. Undefined when nothing is. */
 export function titlePattern(file: string, words: readonly string[]): string | undefined {
-  const missing = words.filter((word) => !file.toLowerCase().includes(word))
-  if (missing.length === 0) return undefined
-  return `^${missing.map((word) => `(?=[^]*${escapeRegExp(word)})`).join('')}`
+  const otherWords = words.filter((word) => !file.toLowerCase().includes(word))
+  if (otherWords.length === 0) return undefined
+  return `^${otherWords.map((word) => `(?=[^]*${escapeRegExp(word)})`).join('')}`
 }

@@ -33,8 +33,8 @@ export const plainWords: Rule = {
   function: ({ parsers }, onError) => {
     for (const token of proseIn(parsers.micromark.tokens, ['paragraph', 'tableHeader', 'tableData', 'atxHeading']))
       for (const { write, not } of replacedWords) {
-        const found = new RegExp(`(?<![\\w-])${not.replaceAll(' ', '[ -]')}s?(?![\\w-])`, 'i').exec(proseOf(token.text))
-        if (found) onError({ lineNumber: token.startLine, detail: `"${found[0]}": write "${write}"` })
+        const match = new RegExp(`(?<![\\w-])${not.replaceAll(' ', '[ -]')}s?(?![\\w-])`, 'i').exec(proseOf(token.text))
+        if (match) onError({ lineNumber: token.startLine, detail: `"${match[0]}": write "${write}"` })
       }
   },
 }

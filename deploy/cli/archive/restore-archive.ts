@@ -57,9 +57,9 @@ export async function restoreArchive(options: RestoreOptions): Promise<ArchiveMa
 
 async function requireSameSchema(client: pg.Client, header: ArchiveHeader, manifest: ArchiveManifest): Promise<void> {
   const own = await listMigrations(client)
-  const known = new Map((await listTables(client)).map(({ name, columns }) => [name, new Set(columns)]))
+  const ownTables = new Map((await listTables(client)).map(({ name, columns }) => [name, new Set(columns)]))
   const isKnown = Object.entries(manifest.tables).every(([name, { columns }]) =>
-    columns.every((column) => known.get(name)?.has(column)),
+    columns.every((column) => ownTables.get(name)?.has(column)),
   )
   if (isKnown && own.toSorted().join() === header.migrations.toSorted().join()) return
   const remedy = 'restore it with that version, then upgrade'
@@ -124,35 +124,35 @@ async function readMembers(file: string, visit: (name: string, content: Readable
 
 /** Throws CommandFailure for an archive of a later release. */
 function readHeader(file: string, document: unknown): ArchiveHeader {
-  const made = archiveHeader.pick({ format: true, formatVersion: true, version: true }).parse(document)
-  const isLater = compareVersions(made.version, version) > 0
-  if (made.formatVersion === formatVersion && !isLater) return archiveHeader.parse(document)
-  const fault = `${file} was made by version ${made.version} (format ${made.formatVersion})`
+  const header = archiveHeader.pick({ format: true, formatVersion: true, version: true }).parse(document)
+  const isLater = compareVersions(header.version, version) > 0
+  if (header.formatVersion === formatVersion && !isLater) return archiveHeader.parse(document)
+  const fault = `${file} was made by version ${header.version} (format ${header.formatVersion})`
   throw new CommandFailure('refused', `${fault}, this is ${version} (format ${formatVersion}): restore it there`)
 }
 
 /** Compares every member with its checksum before anything is used. Throws CommandFailure. */
 async function verifyArchive(file: string): Promise<{ header: ArchiveHeader; manifest: ArchiveManifest }> {
-  const found: { header?: ArchiveHeader; manifest?: ArchiveManifest } = {}
+  const documents: { header?: ArchiveHeader; manifest?: ArchiveManifest } = {}
   const checksums: Record<string, string> = {}
   try {
     await readMembers(file, async (name, content) => {
-      if (found.manifest) throw new CommandFailure('refused', `${file} is damaged: it has extra data at the end`)
+      if (documents.manifest) throw new CommandFailure('refused', `${file} is damaged: it has extra data at the end`)
       const [isHeader, isManifest] = [name === memberNames.header, name === memberNames.manifest]
-      if (!found.header && !isHeader) throw new CommandFailure('refused', `${file} is not a Gatehouse backup`)
+      if (!documents.header && !isHeader) throw new CommandFailure('refused', `${file} is not a Gatehouse backup`)
       const { checksum, bytes } = await readContent(content, { isKept: isHeader || isManifest })
-      if (isHeader) found.header = readHeader(file, JSON.parse(bytes.toString()))
-      if (isManifest) found.manifest = archiveManifest.parse(JSON.parse(bytes.toString()))
+      if (isHeader) documents.header = readHeader(file, JSON.parse(bytes.toString()))
+      if (isManifest) documents.manifest = archiveManifest.parse(JSON.parse(bytes.toString()))
       else checksums[name] = checksum
     })
   } catch (cause) {
     if (cause instanceof CommandFailure) throw cause
     const { code = '' } = cause as NodeJS.ErrnoException
     if (['ENOENT', 'EACCES'].includes(code)) cannotRead(file)(cause)
-    const fault = found.header ? 'it ends early' : 'it is not a Gatehouse backup'
+    const fault = documents.header ? 'it ends early' : 'it is not a Gatehouse backup'
     throw new CommandFailure('refused', `${file} is damaged: ${fault}`, cause)
   }
-  const { header, manifest } = found
+  const { header, manifest } = documents
   if (!header || !manifest) throw new CommandFailure('refused', `${file} is damaged: its end is missing`)
   const names = new Set([...Object.keys(checksums), ...Object.keys(manifest.checksums)])
   for (const name of names) {
@@ -164,13 +164,13 @@ async function verifyArchive(file: string): Promise<{ header: ArchiveHeader; man
 
 async function readContent(content: Readable, { isKept }: { isKept: boolean }) {
   const hash = createHash('sha256')
-  const kept: Buffer[] = []
+  const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of content as AsyncIterable<Buffer>) {
     hash.update(chunk)
     size += chunk.length
     if (isKept && size > greatestDocument) throw new Error('a document of the archive is too large')
-    if (isKept) kept.push(chunk)
+    if (isKept) chunks.push(chunk)
   }
-  return { checksum: hash.digest('hex'), bytes: Buffer.concat(kept) }
+  return { checksum: hash.digest('hex'), bytes: Buffer.concat(chunks) }
 }

@@ -75,12 +75,12 @@ async function fill(tar: Pack, client: pg.Client, options: BackupOptions): Promi
     await client.query('begin isolation level repeatable read, read only')
     await client.query('set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0')
     const migrations = await listMigrations(client)
-    const made = { version, createdAt: options.now, migrations }
-    const header: ArchiveHeader = { format: 'gatehouse-backup', formatVersion, ...made }
+    const details = { version, createdAt: options.now, migrations }
+    const header: ArchiveHeader = { format: 'gatehouse-backup', formatVersion, ...details }
     await addMember(target, memberNames.header, JSON.stringify(header))
     const names = await listFiles(client)
     // What an account deletes meanwhile stays in the archive.
-    await using held = await holdFiles(client, options, names)
+    await using snapshot = await holdFiles(client, options, names)
     const tables: ArchiveManifest['tables'] = {}
     for (const table of await listTables(client)) {
       const rows = await addTable(target, client, table)
@@ -90,9 +90,9 @@ async function fill(tar: Pack, client: pg.Client, options: BackupOptions): Promi
     const sequences = await readSequences(client)
     let files = 0
     for (const name of names) {
-      const found = await held.store.open(name)
-      if (found) await addFile(target, found, memberNames.upload(name))
-      files += Number(found !== null)
+      const file = await snapshot.store.open(name)
+      if (file) await addFile(target, file, memberNames.upload(name))
+      files += Number(file !== null)
     }
     options.progress(`${files} files`)
     const manifest: ArchiveManifest = { tables, sequences, files, missingFiles: names.length - files, checksums }
@@ -176,8 +176,8 @@ async function addFile({ tar, checksums }: Target, { size, content }: OpenUpload
 }
 
 function explain(error: unknown): unknown {
-  const known = storageFailure(error, 'there is no archive')
-  if (known) return known
+  const failure = storageFailure(error, 'there is no archive')
+  if (failure) return failure
   const { code, message } = error as { code?: string; message: string }
   if (code === 'ENOENT' || code === 'EACCES') return new CommandFailure('usage', message, error)
   const remedy = 'the role in DATABASE_URL cannot read every table: use the schema owner'

@@ -62,12 +62,12 @@ export function defineApplicationCommands(group: DefineGroup): void {
 }
 
 async function listApplications(invocation: Invocation): Promise<Result> {
-  const found = await all(invocation)
-  const rows = found.map(({ id, name, type, suspendedAt, redirectUris, receiver }) => {
+  const applications = await all(invocation)
+  const rows = applications.map(({ id, name, type, suspendedAt, redirectUris, receiver }) => {
     const receivers = [tell('logout', receiver.backchannel), tell('signals', receiver.signals)].filter(Boolean)
     return [id, name, suspendedAt === null ? type : 'suspended', redirectUris.join(' '), receivers.join('; ')]
   })
-  return { json: found, text: table(['client id', 'name', 'type', 'redirects', 'receivers'], rows) }
+  return { json: applications, text: table(['client id', 'name', 'type', 'redirects', 'receivers'], rows) }
 }
 
 function tell(what: string, state: ReceiverState | null): string {
@@ -78,7 +78,7 @@ function tell(what: string, state: ReceiverState | null): string {
   return `${what}: ${waiting} waiting, ${last}${failing}`
 }
 
-type Given = {
+type Options = {
   redirectUri?: string[]
   postLogoutUri?: string[]
   logoutUri?: string
@@ -89,8 +89,8 @@ type Given = {
   subjectType?: string
 }
 
-function bodyOf({ redirectUri, postLogoutUri, logoutUri, signalsUri, skipConsent, ...given }: Given) {
-  const { accessTokens, deviceGrant, subjectType } = given
+function bodyOf({ redirectUri, postLogoutUri, logoutUri, signalsUri, skipConsent, ...options }: Options) {
+  const { accessTokens, deviceGrant, subjectType } = options
   const orNull = (uri: string) => (uri === 'none' ? null : uri)
   return {
     ...(redirectUri && { redirectUris: redirectUri }),
@@ -106,18 +106,25 @@ function bodyOf({ redirectUri, postLogoutUri, logoutUri, signalsUri, skipConsent
 
 async function createApplication(
   { call }: Invocation,
-  given: Given & { public?: boolean },
+  options: Options & { public?: boolean },
   name: string,
 ): Promise<Result> {
-  const type = given.public ? 'public' : 'confidential'
-  const made = await call({ endpoint: 'createApplication', body: { redirectUris: [], ...bodyOf(given), name, type } })
-  const { id } = made['application'] as ApplicationReply
-  const secret = made['clientSecret']
-  return { json: made, text: record({ 'client id': id, ...(secret !== undefined && { 'client secret': secret }) }) }
+  const type = options.public ? 'public' : 'confidential'
+  const reply = await call({
+    endpoint: 'createApplication',
+    body: { redirectUris: [], ...bodyOf(options), name, type },
+  })
+  const { id } = reply['application'] as ApplicationReply
+  const secret = reply['clientSecret']
+  return { json: reply, text: record({ 'client id': id, ...(secret !== undefined && { 'client secret': secret }) }) }
 }
 
-async function changeApplication(invocation: Invocation, { name, ...given }: Given & { name?: string }, which: string) {
-  return await patch(invocation, which, { ...(name !== undefined && { name }), ...bodyOf(given) })
+async function changeApplication(
+  invocation: Invocation,
+  { name, ...options }: Options & { name?: string },
+  which: string,
+) {
+  return await patch(invocation, which, { ...(name !== undefined && { name }), ...bodyOf(options) })
 }
 
 async function patch(invocation: Invocation, which: string, body: Record<string, unknown>): Promise<Result> {

@@ -38,9 +38,9 @@ export function defineBackupCommands(define: Define, group: DefineGroup): void {
 }
 
 async function showSecrets(invocation: Invocation, options: SecretOptions, file: string): Promise<Result> {
-  const found = await readSecrets(resolve(file), await readPassphrase(invocation, options))
-  const { jwtSecret: JWT_SECRET, internalSecret: INTERNAL_SECRET, encryptionSecret: ENCRYPTION_SECRET } = found
-  return { json: found, text: record({ JWT_SECRET, INTERNAL_SECRET, ENCRYPTION_SECRET }) }
+  const secrets = await readSecrets(resolve(file), await readPassphrase(invocation, options))
+  const { jwtSecret: JWT_SECRET, internalSecret: INTERNAL_SECRET, encryptionSecret: ENCRYPTION_SECRET } = secrets
+  return { json: secrets, text: record({ JWT_SECRET, INTERNAL_SECRET, ENCRYPTION_SECRET }) }
 }
 
 async function readPassphrase({ terminal }: Invocation, { passphraseFile }: SecretOptions): Promise<string | null> {
@@ -59,8 +59,8 @@ async function runBackup(invocation: Invocation, options: SecretOptions, file: s
     throw new CommandFailure('usage', 'UPLOAD_DIR: name the folder of the uploads, or set UPLOAD_STORE')
   await using instance = await openPresentDatabase(environment, { isReader: true })
   const secretsFile = options.secrets === undefined ? null : resolve(options.secrets)
-  const missing = 'JWT_SECRET, INTERNAL_SECRET and ENCRYPTION_SECRET are not all in this environment'
-  if (secretsFile && !instance.secrets) throw new CommandFailure('usage', `${missing}: leave --secrets out`)
+  const fault = 'JWT_SECRET, INTERNAL_SECRET and ENCRYPTION_SECRET are not all in this environment'
+  if (secretsFile && !instance.secrets) throw new CommandFailure('usage', `${fault}: leave --secrets out`)
   if (secretsFile) await requireFilePath(secretsFile)
   const manifest = await writeArchive({ ...instance, file: resolve(file), now: now(), progress })
   try {
@@ -95,14 +95,14 @@ async function moveUp(invocation: Invocation, { newSecret }: { newSecret?: boole
     throw new CommandFailure('usage', 'set DATABASE_URL, and UPLOAD_DIR or UPLOAD_STORE, of the distributed instance')
   requireInstance(resolve(dataFolder))
   // A refusal leaves the schema of the target as it is.
-  const known = readDistributed(environment)
+  const settings = readDistributed(environment)
   await using source = await openStoppedInstance({ GATEHOUSE_DATA: dataFolder })
-  if (!newSecret && known.secrets?.jwtSecret !== source.secrets?.jwtSecret) {
+  if (!newSecret && settings.secrets?.jwtSecret !== source.secrets?.jwtSecret) {
     const file = join(dataFolder, 'secrets.json')
     const fault = `JWT_SECRET must be the jwtSecret of ${file}, or every session ends (--new-secret)`
     throw new CommandFailure('usage', fault)
   }
-  requireEncryptionSecret(known.encryptionSecret, source.encryptionSecret)
+  requireEncryptionSecret(settings.encryptionSecret, source.encryptionSecret)
   await using target = await openStoppedInstance(environment)
   await using scratch = await openScratchFolder()
   const file = join(scratch.path, 'archive')
@@ -111,8 +111,8 @@ async function moveUp(invocation: Invocation, { newSecret }: { newSecret?: boole
 }
 
 /** Without it second factors and the secrets of peers would be lost. Throws CommandFailure. */
-function requireEncryptionSecret(given: string | undefined, expected: string | undefined): void {
-  if (given === expected) return
+function requireEncryptionSecret(secret: string | undefined, expected: string | undefined): void {
+  if (secret === expected) return
   const remedy = 'set it to the encryptionSecret of its secrets'
   throw new CommandFailure('usage', `ENCRYPTION_SECRET is not that of the data: ${remedy}`)
 }

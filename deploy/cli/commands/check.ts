@@ -84,8 +84,11 @@ async function checkAll(invocation: Invocation, testMailTo: string | undefined):
       return answer
     }),
     await optional('cache (Redis)', urls.redis, async (url, log) => {
-      const given = { REDIS_URL: url, ...readVariables(environment, kindsOf('REDIS_CA', 'REDIS_CERT', 'REDIS_KEY')) }
-      return await checkRedis(redisAddress(given), log)
+      const connection = {
+        REDIS_URL: url,
+        ...readVariables(environment, kindsOf('REDIS_CA', 'REDIS_CERT', 'REDIS_KEY')),
+      }
+      return await checkRedis(redisAddress(connection), log)
     }),
     await checkUploads(environment, instance),
     await checkProviders(environment, instance),
@@ -189,11 +192,11 @@ const checkDatabase = (url: string, now: () => number, own: { instanceId?: strin
     const pending = await orm.migrator.getPending()
     if (pending.length > 0) throw new Error(`${pending.length} pending migrations: run \`npm run migrate\``)
     if (!(await takesWrites(orm.em.fork()))) throw new Error(explainServerFault('readOnly'))
-    const asked = now()
-    const skewMs = Math.round(Math.abs((await databaseTime(orm.em.fork())) - (asked + now()) / 2))
+    const askedAt = now()
+    const skewMs = Math.round(Math.abs((await databaseTime(orm.em.fork())) - (askedAt + now()) / 2))
     if (skewMs > clockToleranceMs) throw new Error(`its clock is ${skewMs} ms off: run NTP on both machines`)
-    const found = orm.em.fork().execute<{ id: string }[]>('select instance_id as id from instance_settings')
-    own.instanceId = (await found.catch(() => []))[0]?.id // the role of invite may not read it
+    const rows = orm.em.fork().execute<{ id: string }[]>('select instance_id as id from instance_settings')
+    own.instanceId = (await rows.catch(() => []))[0]?.id // the role of invite may not read it
     return `answers, no pending migrations, clock within ${skewMs} ms`
   })
 
@@ -202,8 +205,8 @@ async function checkUploads(environment: Environment, instance: RunningInstance 
   if (!instance && !namesUploads(environment))
     return { check, ok: null, detail: 'neither UPLOAD_STORE nor UPLOAD_DIR is in this environment' }
   return await finding(check, async () => {
-    const given = () => uploadConfig(readVariables(environment, uploadSettings), dataFolderOf(environment))
-    const { uploadStore: config } = instance ?? configured(given)
+    const readConfig = () => uploadConfig(readVariables(environment, uploadSettings), dataFolderOf(environment))
+    const { uploadStore: config } = instance ?? configured(readConfig)
     const store = await openUploadStore(config)
     await store.check()
     if (!('folder' in config)) return `${store.name} answers, with these keys`
@@ -214,13 +217,13 @@ async function checkUploads(environment: Environment, instance: RunningInstance 
 
 /** What each says of itself. */
 async function checkProviders(environment: Environment, instance: RunningInstance | null): Promise<Finding> {
-  const given = readVariables(
+  const variables = readVariables(
     environment,
     kindsOf('GATEHOUSE_PROVIDERS', 'FEDERATION_ALLOW_PRIVATE', 'FEDERATION_RESOLVE'),
   )
-  const path = instance ? instance.providers?.file : given.GATEHOUSE_PROVIDERS
+  const path = instance ? instance.providers?.file : variables.GATEHOUSE_PROVIDERS
   return await optional('identity providers', path, async (file) => {
-    await using outbound = createOutbound(instance?.providers?.reach ?? readFederation(given))
+    await using outbound = createOutbound(instance?.providers?.reach ?? readFederation(variables))
     const current = await readProviders(file)
     await createProviders({ outbound, clock: systemClock }, { current }).check()
     return `${current.map(({ id }) => id).join(', ')}: each answers as its issuer`

@@ -23,16 +23,16 @@ export function defineInviteCommands(group: DefineGroup): void {
 /** Each account alone: those that cannot be suspended stand in no other's way. Contract: 5, suspend. */
 async function suspendUsers(invocation: Invocation, { reason }: { reason?: string }, id: string): Promise<Result> {
   await invocation.confirm(`All accounts that came by the invite ${id} are suspended.`)
-  const [suspended, left]: [string[], string[]] = [[], []]
+  const [suspended, refusals]: [string[], string[]] = [[], []]
   for await (const { users } of pagesOf(invocation, 'listUsers', { invite: id, sort: 'oldest', pageSize: 100 })) {
     for (const user of users as UserReply[]) {
       const refusal = await refusalOf(invocation.call(suspensionOf(user.id, reason)))
       if (refusal === null) suspended.push(user.username)
-      else left.push(`${user.username}: ${refusal}`)
+      else refusals.push(`${user.username}: ${refusal}`)
     }
   }
-  const lines = [`${suspended.length} accounts are suspended`, ...left]
-  return { json: { suspended, left }, text: lines.join('\n') }
+  const lines = [`${suspended.length} accounts are suspended`, ...refusals]
+  return { json: { suspended, left: refusals }, text: lines.join('\n') }
 }
 
 async function refusalOf(call: Promise<unknown>): Promise<string | null> {
@@ -55,21 +55,21 @@ export async function* pagesOf({ call }: Invocation, endpoint: string, query: Re
 }
 
 async function listInvites(invocation: Invocation, { archived }: { archived?: boolean }): Promise<Result> {
-  const found: InviteReply[] = []
+  const replies: InviteReply[] = []
   for await (const { invites } of pagesOf(invocation, 'listInvites', { status: archived ? 'archived' : 'active' }))
-    found.push(...(invites as InviteReply[]))
-  const rows = found.map(({ id, name, status, createdByUsername: creator, usedCount, maxUses, expiresAt, url }) => {
+    replies.push(...(invites as InviteReply[]))
+  const rows = replies.map(({ id, name, status, createdByUsername: creator, usedCount, maxUses, expiresAt, url }) => {
     return [id, name, status, creator, `${usedCount}/${maxUses ?? '∞'}`, formatTime(expiresAt), url]
   })
-  return { json: found, text: table(['id', 'name', 'status', 'created by', 'used', 'expires (UTC)', 'link'], rows) }
+  return { json: replies, text: table(['id', 'name', 'status', 'created by', 'used', 'expires (UTC)', 'link'], rows) }
 }
 
 type CreateOptions = { maxUses?: number; expiresIn?: number }
 
 async function createInvite({ call, now }: Invocation, options: CreateOptions, name: string): Promise<Result> {
   const expiresAt = options.expiresIn === undefined ? null : now() + options.expiresIn
-  const made = await call({ endpoint: 'createInvite', body: { name, maxUses: options.maxUses ?? null, expiresAt } })
-  const invite = made as InviteReply
+  const reply = await call({ endpoint: 'createInvite', body: { name, maxUses: options.maxUses ?? null, expiresAt } })
+  const invite = reply as InviteReply
   const text = record({
     id: invite.id,
     name: invite.name,
@@ -77,7 +77,7 @@ async function createInvite({ call, now }: Invocation, options: CreateOptions, n
     'expires (UTC)': formatTime(invite.expiresAt) ?? 'never',
     link: invite.url,
   })
-  return { json: made, text }
+  return { json: reply, text }
 }
 
 const unitMs: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }

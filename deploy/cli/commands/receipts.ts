@@ -15,10 +15,10 @@ export function defineReceiptCommands(group: DefineGroup): void {
 
 async function verifyReceipts(_invocation: Invocation, _options: object, file: string): Promise<Result> {
   const read = readFile(file, 'utf8').then((text) => JSON.parse(text) as unknown)
-  const found = listReceipts(await read.catch(cannotRead(file)))
-  if (found.length === 0) throw new CommandFailure('usage', `${file} holds no receipt`)
-  const checked = found.map((kept) => {
-    return { ...kept.receipt, publicKey: kept.publicKey, isGenuine: isReceiptGenuine(kept) }
+  const receipts = listReceipts(await read.catch(cannotRead(file)))
+  if (receipts.length === 0) throw new CommandFailure('usage', `${file} holds no receipt`)
+  const checked = receipts.map((entry) => {
+    return { ...entry.receipt, publicKey: entry.publicKey, isGenuine: isReceiptGenuine(entry) }
   })
   const rows = checked.map(({ origin, homeUserId, mode, deletedAt, publicKey, isGenuine }) => {
     return [isGenuine ? 'genuine' : 'FORGED', origin, homeUserId, mode, formatTime(deletedAt), publicKey]
@@ -31,6 +31,6 @@ async function verifyReceipts(_invocation: Invocation, _options: object, file: s
 /** Wherever they stand in it. */
 function listReceipts(value: unknown): KeptReceipt[] {
   if (typeof value !== 'object' || value === null) return []
-  const kept = keptReceipt.safeParse(value)
-  return kept.success ? [kept.data] : Object.values(value).flatMap(listReceipts)
+  const result = keptReceipt.safeParse(value)
+  return result.success ? [result.data] : Object.values(value).flatMap(listReceipts)
 }

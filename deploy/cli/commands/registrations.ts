@@ -24,19 +24,19 @@ export function defineRegistrationCommands(group: DefineGroup): void {
 }
 
 async function listRegistrations(invocation: Invocation, { query: q }: { query?: string }): Promise<Result> {
-  const found: WaitingRegistrationReply[] = []
+  const replies: WaitingRegistrationReply[] = []
   for await (const { registrations } of pagesOf(invocation, 'listRegistrations', q ? { q } : {}))
-    found.push(...(registrations as WaitingRegistrationReply[]))
-  const rows = found.map(({ id, username, reason, network, client, provider, createdAt, deniedAt }) => {
+    replies.push(...(registrations as WaitingRegistrationReply[]))
+  const rows = replies.map(({ id, username, reason, network, client, provider, createdAt, deniedAt }) => {
     return [id, username, formatTime(createdAt), network, client, provider, deniedAt && 'denied', reason]
   })
   const header = ['id', 'username', 'time (UTC)', 'network', 'client', 'provider', 'state', 'reason']
-  return { json: found, text: table(header, rows) }
+  return { json: replies, text: table(header, rows) }
 }
 
 type Decision = { ids: string[]; decision: RegistrationDecision; reason?: string; block?: boolean }
 
-const done = { approve: 'approved', deny: 'denied', restore: 'restored' }
+const outcomes = { approve: 'approved', deny: 'denied', restore: 'restored' }
 
 /** Each on its own. Throws CommandFailure where nothing came of any. */
 async function decide({ call }: Invocation, { ids, ...decision }: Decision): Promise<Result> {
@@ -47,11 +47,11 @@ async function decide({ call }: Invocation, { ids, ...decision }: Decision): Pro
     decided.push(...(reply['decided'] as string[]))
     missed.push(...(reply['missed'] as typeof missed))
   }
-  const left = missed.map(({ id, code }) => `${id}: ${code}`)
+  const failures = missed.map(({ id, code }) => `${id}: ${code}`)
   if (decided.length === 0) {
     const isUnknown = missed.every(({ code }) => code === 'registration_unknown')
-    throw new CommandFailure(isUnknown ? 'unknown' : 'refused', left.join('\n'))
+    throw new CommandFailure(isUnknown ? 'unknown' : 'refused', failures.join('\n'))
   }
-  const text = [`${decided.length} registrations are ${done[decision.decision]}`, ...left].join('\n')
+  const text = [`${decided.length} registrations are ${outcomes[decision.decision]}`, ...failures].join('\n')
   return { json: { decided, missed }, text }
 }

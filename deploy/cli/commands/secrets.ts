@@ -67,10 +67,10 @@ async function printKeys({ environment }: Invocation): Promise<Result> {
     INTERNAL_SECRET_PREVIOUS: settings.INTERNAL_SECRET_PREVIOUS.kind,
     OPERATOR_SECRET: settings.OPERATOR_SECRET.kind.optional(),
   }
-  const given = configured(() => readVariables(environment, shape))
+  const values = configured(() => readVariables(environment, shape))
   const present = (secret: string | undefined) => (secret === undefined ? [] : [secret])
-  const ofGateway = [...present(given.INTERNAL_SECRET), ...given.INTERNAL_SECRET_PREVIOUS]
-  const ofOperator = present(given.OPERATOR_SECRET)
+  const ofGateway = [...present(values.INTERNAL_SECRET), ...values.INTERNAL_SECRET_PREVIOUS]
+  const ofOperator = present(values.OPERATOR_SECRET)
   const lines = [...callerKeyLines('gateway', ofGateway), ...callerKeyLines('operator', ofOperator)]
   return { json: lines, text: lines.join('\n') }
 }
@@ -104,9 +104,9 @@ async function encryptEverything({ environment }: Invocation): Promise<Result> {
           return null
         }
       }
-      const { changed, left } = await rewriteTexts(orm, texts, { prefix: prefixOf(key), rewrite })
+      const { changed, incomplete } = await rewriteTexts(orm, texts, { prefix: prefixOf(key), rewrite })
       counts[texts.table] = changed
-      unreadable += left
+      unreadable += incomplete
     }
   })
   const changes = Object.entries(counts).map(([table, rows]) => `${table} ${rows}`)

@@ -24,18 +24,18 @@ export function defineSettingCommands(group: DefineGroup): void {
   }).argument('<value>', values)
 }
 
-function requireKnown(name: string, known: readonly string[]): string {
-  if (known.includes(name)) return name
-  throw new CommandFailure('usage', `unknown setting ${name}. Settings: ${known.join(', ')}`)
+function requireKnown(name: string, validNames: readonly string[]): string {
+  if (validNames.includes(name)) return name
+  throw new CommandFailure('usage', `unknown setting ${name}. Settings: ${validNames.join(', ')}`)
 }
 
 function readValue(name: string, value: string): unknown {
   if (numeric.includes(name)) return Number(value)
-  const known: Record<string, unknown> = { true: true, false: false, null: null }
+  const literals: Record<string, unknown> = { true: true, false: false, null: null }
   if (name === 'reservedUsernames')
     return splitReservations(value).flatMap((word) => (word === '@common' ? commonReservations : [word]))
   if (settingsBody.shape[name as keyof typeof settingsBody.shape].safeParse(Number(value)).success) return Number(value)
-  return name !== 'instanceName' && value in known ? known[value] : value
+  return name !== 'instanceName' && value in literals ? literals[value] : value
 }
 
 /** `audit list`. Contract: 5, audit. */

@@ -67,15 +67,17 @@ async function nameOf(config: UploadStoreConfig): Promise<string> {
 /** Throws CommandFailure with every fault. */
 function readStore(environment: Environment, store: string): UploadStoreConfig {
   return configured(() => {
-    const given = readVariables({ ...environment, UPLOAD_STORE: store }, uploadSettings)
-    return uploadStoreConfig(given.UPLOAD_STORE, given)
+    const variables = readVariables({ ...environment, UPLOAD_STORE: store }, uploadSettings)
+    return uploadStoreConfig(variables.UPLOAD_STORE, variables)
   })
 }
 
 function explain(error: unknown): unknown {
-  const known = storageFailure(error, 'what was copied stays, run the command again')
+  const failure = storageFailure(error, 'what was copied stays, run the command again')
   const { code = '', message } = error as { code?: string; message: string }
-  return known ?? (['ENOENT', 'EACCES', 'ENOTDIR'].includes(code) ? new CommandFailure('usage', message, error) : error)
+  return (
+    failure ?? (['ENOENT', 'EACCES', 'ENOTDIR'].includes(code) ? new CommandFailure('usage', message, error) : error)
+  )
 }
 
 type Move = {
@@ -103,22 +105,22 @@ async function moveUploads({ client, from, to, scratch, isRemoving, progress }: 
   for await (const { name, size } of target.list()) if (name !== ownerFile) there.set(name, size)
   const moved = { copied: 0, bytes: 0, present: 0, missing: 0, withdrawn: 0, removed: 0 }
   const names = await listFiles(client)
-  let done = 0
+  let count = 0
   await eachFile(names, async (name) => {
     const size = there.get(name)
-    const found = await source.find(name)
-    if (found && found.size !== size) {
+    const file = await source.find(name)
+    if (file && file.size !== size) {
       moved.bytes += await copyVerified({ source, target, scratch }, name)
       moved.copied += 1
-      there.set(name, found.size)
+      there.set(name, file.size)
     } else if (size === undefined) moved.missing += 1
     else moved.present += 1
-    done += 1
-    if (done % 500 === 0) progress(`${done} of ${names.length} files`)
+    count += 1
+    if (count % 500 === 0) progress(`${count} of ${names.length} files`)
   })
-  const named = new Set(await listFiles(client))
+  const currentNames = new Set(await listFiles(client))
   await eachFile(there.keys(), async (name) => {
-    if (!named.has(name)) {
+    if (!currentNames.has(name)) {
       await target.remove(name)
       moved.withdrawn += 1
     } else if (isRemoving && (await source.find(name))) {
@@ -136,10 +138,10 @@ const ownerFile = 'gatehouse-uploads.txt'
 async function claimStore(client: pg.ClientBase, target: UploadStore, scratch: string): Promise<void> {
   const { rows } = await client.query<{ id: string }>('select instance_id as id from instance_settings')
   const owner = rows[0]?.id ?? ''
-  const found = await target.open(ownerFile)
-  if (found && (await text(found.content)) === owner) return
+  const file = await target.open(ownerFile)
+  if (file && (await text(file.content)) === owner) return
   const { done: isEmpty } = await target.list().next()
-  if (found || !isEmpty)
+  if (file || !isEmpty)
     throw new CommandFailure('refused', `${target.name} has files that are not of this move: name an empty place`)
   const path = join(scratch, ownerFile)
   await writeFile(path, owner)
@@ -154,8 +156,8 @@ async function copyVerified({ source, target, scratch }: Stores, name: string): 
   try {
     const sent = await receive(source, name, path)
     await target.put(name, path)
-    const kept = await receive(target, name, path)
-    if (sent.size === kept.size && sent.hash === kept.hash) return sent.size
+    const copy = await receive(target, name, path)
+    if (sent.size === copy.size && sent.hash === copy.hash) return sent.size
     await target.remove(name)
     throw new CommandFailure('failed', `${target.name} gives back something else than it was given for ${name}`)
   } finally {
@@ -164,12 +166,12 @@ async function copyVerified({ source, target, scratch }: Stores, name: string): 
 }
 
 async function receive(store: UploadStore, name: string, path: string): Promise<{ size: number; hash: string }> {
-  const found = await store.open(name)
-  if (!found) return { size: 0, hash: '' }
+  const file = await store.open(name)
+  if (!file) return { size: 0, hash: '' }
   const hash = createHash('sha256')
-  found.content.on('data', (chunk) => hash.update(chunk as Buffer))
-  await pipeline(found.content, createWriteStream(path))
+  file.content.on('data', (chunk) => hash.update(chunk as Buffer))
+  await pipeline(file.content, createWriteStream(path))
   const { size } = await stat(path)
-  if (size !== found.size) throw new CommandFailure('failed', `${store.name} gave a part of ${name} only`)
+  if (size !== file.size) throw new CommandFailure('failed', `${store.name} gave a part of ${name} only`)
   return { size, hash: hash.digest('hex') }
 }

@@ -90,12 +90,12 @@ function changeOne(endpoint: string, { asks, tell }: Change) {
 
 async function listUsers({ call }: Invocation, options: Record<string, string | boolean | undefined>): Promise<Result> {
   const { query: q, home: homeInstance, deleted: showDeleted, ...others } = options
-  const asked = Object.entries({ q, homeInstance, showDeleted, ...others, pageSize: 100 })
-  const query = Object.fromEntries(asked.filter(([, value]) => value != null)) as Record<string, string>
+  const entries = Object.entries({ q, homeInstance, showDeleted, ...others, pageSize: 100 })
+  const query = Object.fromEntries(entries.filter(([, value]) => value != null)) as Record<string, string>
   const reply = await call({ endpoint: 'listUsers', query })
-  const found = reply['users'] as UserReply[]
-  const rows = found.map((user) => [user.id, user.username, user.displayName, roleOf(user), formatTime(user.createdAt)])
-  const summary = `${found.length} of ${String(reply['total'])}, page ${String(reply['page'])}`
+  const users = reply['users'] as UserReply[]
+  const rows = users.map((user) => [user.id, user.username, user.displayName, roleOf(user), formatTime(user.createdAt)])
+  const summary = `${users.length} of ${String(reply['total'])}, page ${String(reply['page'])}`
   return { json: reply, text: `${table(['id', 'username', 'display name', 'role', 'joined (UTC)'], rows)}\n${summary}` }
 }
 
@@ -137,9 +137,9 @@ async function createUser({ call, terminal }: Invocation, options: CreateOptions
   const { displayName, passwordStdin, admin } = options
   const password = passwordStdin && (await readSecretLine(terminal))
   const body = { username, ...(displayName && { displayName }), ...(password && { password }) }
-  const { user: made, temporaryPassword } = await call({ endpoint: 'createUser', body })
-  const { id } = made as UserReply
-  const user = admin ? await call({ endpoint: 'setRole', params: { id }, body: { isAdmin: true } }) : made
+  const { user: newUser, temporaryPassword } = await call({ endpoint: 'createUser', body })
+  const { id } = newUser as UserReply
+  const user = admin ? await call({ endpoint: 'setRole', params: { id }, body: { isAdmin: true } }) : newUser
   const temporary = temporaryPassword === null ? '' : `\ntemporary password  ${temporaryPassword as string}`
   return { json: { user, temporaryPassword }, text: `${describeUser(user as UserReply)}${temporary}` }
 }
@@ -171,19 +171,19 @@ type Each = { change: (id: string) => OperatorCall; now: string }
 /** Of several each alone: those that are refused stand in no other's way. Throws CommandFailure if all are. */
 async function changeEach(invocation: Invocation, names: string[], { change, now }: Each): Promise<Result> {
   const users: UserReply[] = []
-  const left: string[] = []
+  const failures: string[] = []
   for (const name of names) {
     try {
       users.push((await invocation.call(change((await findUser(invocation, name)).id))) as UserReply)
     } catch (error) {
       if (!(error instanceof CommandFailure) || error.exitCode === exitCodes.unreachable) throw error
-      left.push(`${name}: ${error.message}`)
-      const isAll = left.length === names.length
-      if (isAll) throw names.length === 1 ? error : Object.assign(error, { message: left.join('\n') })
+      failures.push(`${name}: ${error.message}`)
+      const isAll = failures.length === names.length
+      if (isAll) throw names.length === 1 ? error : Object.assign(error, { message: failures.join('\n') })
     }
   }
-  const text = [...users.map(({ username }) => `${username} ${now}`), ...left].join('\n')
-  return { json: names.length === 1 ? users[0] : { users, left }, text }
+  const text = [...users.map(({ username }) => `${username} ${now}`), ...failures].join('\n')
+  return { json: names.length === 1 ? users[0] : { users, left: failures }, text }
 }
 
 export function suspensionOf(id: string, reason: string | undefined): OperatorCall {

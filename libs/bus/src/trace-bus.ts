@@ -25,7 +25,7 @@ export function traceBus(bus: Bus, tracing: Tracing): Bus {
   return {
     ...bus,
     async publish(event, payload, options) {
-      const parent = event.kept ? (options?.traceparent ?? currentSpan()?.traceparent) : undefined
+      const parent = event.stream ? (options?.traceparent ?? currentSpan()?.traceparent) : undefined
       if (parent === undefined) return await bus.publish(event, payload, options)
       const span = tracing.startSpan(`publish ${event.name}`, 'producer', { parent, attributes: system })
       await runInSpan(span, () => bus.publish(event, payload, { ...options, traceparent: span.traceparent }))

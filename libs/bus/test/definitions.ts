@@ -9,7 +9,7 @@ export function counted() {
 }
 
 /** One of those that may end sessions: in the stream `gatehouse-events`. */
-export const decisive = () => ({ ...counted(), kept: 'events' as const })
+export const decisive = () => ({ ...counted(), stream: 'events' as const })
 
 export function told() {
   const subject = `event.test.told_${randomUUID()}.v1` as const

@@ -17,7 +17,7 @@ const renamed = defineEvent({
 const ended = defineEvent({
   name: 'Ended',
   subject: 'event.test.ended.v1',
-  kept: 'events',
+  stream: 'events',
   payload: z.object({ n: z.int() }),
 })
 

@@ -96,8 +96,8 @@ const laterModules = (modules: readonly Module[]): Plugin => ({
   resolveId(specifier, importer, { kind }) {
     if (kind !== 'dynamic-import' || !importer) return null
     const path = resolve(dirname(importer), specifier)
-    const found = modules.find(({ entry }) => join(source, entry) === path)
-    return found ? { id: `./${found.file}`, external: 'absolute' } : null
+    const module = modules.find(({ entry }) => join(source, entry) === path)
+    return module ? { id: `./${module.file}`, external: 'absolute' } : null
   },
 })
 

@@ -193,8 +193,8 @@ export function createClient<App extends LiveTypes = AnyLive>(options: ClientOpt
       // Only at home. Spec: password propagation.
       if (isReplaced && homeInstance === null) void passwordPropagation.propagate(body.newPassword)
     },
-    endSessions: async (given, options) => {
-      const body = typeof given === 'string' ? { password: given } : given
+    endSessions: async (confirmation, options) => {
+      const body = typeof confirmation === 'string' ? { password: confirmation } : confirmation
       await replaceToken(() => api.call('endSessions', { body: body ?? {}, ...options }))
     },
     deleteAccount: async (deletion, options) => {

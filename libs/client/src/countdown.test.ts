@@ -6,13 +6,13 @@ describe('the countdown of a rate limit', () => {
   it('counts whole seconds down to 0 and then stops', async () => {
     const clock = createFakeClock()
     const countdown = createCountdown(clock)
-    const seen: number[] = []
-    countdown.subscribe(() => seen.push(countdown.getSnapshot()))
+    const values: number[] = []
+    countdown.subscribe(() => values.push(countdown.getSnapshot()))
 
     countdown.start(3)
     await clock.advance(10_000)
 
-    expect(seen).to.deep.equal([3, 2, 1, 0])
+    expect(values).to.deep.equal([3, 2, 1, 0])
     expect(clock.pending()).to.equal(0)
   })
 

@@ -5,7 +5,7 @@ export type Countdown = ReturnType<typeof createCountdown>
 
 /** By the clock: right after a tab was suspended. Spec: Errors, rate limits. */
 export function createCountdown(clock: ClientClock) {
-  const { set, ...left } = createStore(0)
+  const { set, ...store } = createStore(0)
   let timer: unknown
   const stop = (): void => {
     clock.clearTimeout(timer)
@@ -21,5 +21,5 @@ export function createCountdown(clock: ClientClock) {
     }
     tick()
   }
-  return { ...left, start, stop }
+  return { ...store, start, stop }
 }

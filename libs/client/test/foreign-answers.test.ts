@@ -89,7 +89,7 @@ async function connectIn({ client, logIn, other }: Scene): Promise<void> {
   await until(client.connections, () => client.connections.find(other)?.state !== 'connecting')
 }
 
-const kept = [token, token, 'remote-token']
+const tokens = [token, token, 'remote-token']
 
 /** Contract: 1, Foreign answers. */
 describe('Foreign answers', () => {
@@ -104,14 +104,14 @@ describe('Foreign answers', () => {
         await until(scene.client.session, ({ reconnecting, ended }) => reconnecting || ended !== null)
 
         expect(scene.client.session.getSnapshot()).to.include({ reconnecting: true, user: null, ended: null })
-        expect(scene.tokens()).to.deep.equal(kept)
+        expect(scene.tokens()).to.deep.equal(tokens)
       })
 
       for (const [name, request] of Object.entries(requests)) {
         it(`to ${name} is an outage`, async () => {
           expect(await requestIn(scene, request)).to.be.instanceOf(NetworkFailure)
 
-          expect(scene.tokens()).to.deep.equal(kept)
+          expect(scene.tokens()).to.deep.equal(tokens)
         })
       }
 
@@ -119,7 +119,7 @@ describe('Foreign answers', () => {
         await connectIn(scene)
 
         expect(scene.stateThere()).to.equal('unreachable')
-        expect(scene.tokens()).to.deep.equal(kept)
+        expect(scene.tokens()).to.deep.equal(tokens)
       })
 
       it('to the upgrade of a socket, here and at another instance, keeps the session', async () => {
@@ -129,7 +129,7 @@ describe('Foreign answers', () => {
         await until(scene.client.live, ({ phase }) => phase === 'waiting' || phase === 'off')
 
         expect(scene.client.live.getSnapshot().phase).to.equal('waiting')
-        expect(scene.tokens()).to.deep.equal(kept)
+        expect(scene.tokens()).to.deep.equal(tokens)
       })
     })
   }
@@ -141,7 +141,7 @@ describe('An archive that is cut', () => {
 
     expect(await requestIn(scene, requests['an export']!)).to.be.instanceOf(Error)
 
-    expect(scene.tokens()).to.deep.equal(kept)
+    expect(scene.tokens()).to.deep.equal(tokens)
   })
 })
 

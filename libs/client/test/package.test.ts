@@ -100,8 +100,8 @@ chat.live.on('presence_update', ({ userId }) => userId.length)
 void chat.live.send('chat.say', { texts: '' })
 // @ts-expect-error -- nobody sends it
 chat.live.on('chat.shouted', () => undefined)
-const known: KnownUser = user
-const key: string = canonicalUserKey(known, 'home.example')
+const person: KnownUser = user
+const key: string = canonicalUserKey(person, 'home.example')
 void key
 `
 

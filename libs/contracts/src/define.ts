@@ -9,7 +9,7 @@ export type EventDefinition<P extends z.ZodType = z.ZodType, N extends string = 
   name: N
   subject: string
   payload: P
-  kept: 'events' | 'changes' | false
+  stream: 'events' | 'changes' | false
   /** The stream keeps the last event only for each value of this field. */
   lastOf?: string
 }
@@ -24,13 +24,13 @@ export type CallDefinition<Q extends z.ZodType = z.ZodType, A extends z.ZodType 
 type Definition<N extends string, P extends z.ZodType> = { name: N; subject: `event.${string}`; payload: P }
 
 export function defineEvent<N extends string, P extends z.ZodType>(
-  definition: Definition<N, P> & { kept?: 'events'; lastOf?: string },
+  definition: Definition<N, P> & { stream?: 'events'; lastOf?: string },
 ) {
-  return { kind: 'event', kept: 'changes', ...definition } satisfies EventDefinition<P, N>
+  return { kind: 'event', stream: 'changes', ...definition } satisfies EventDefinition<P, N>
 }
 
 export function defineBroadcast<N extends string, P extends z.ZodType>(definition: Definition<N, P>) {
-  return { kind: 'event', kept: false, ...definition } satisfies EventDefinition<P, N>
+  return { kind: 'event', stream: false, ...definition } satisfies EventDefinition<P, N>
 }
 
 export function defineCall<Q extends z.ZodType, A extends z.ZodType>(definition: Omit<CallDefinition<Q, A>, 'kind'>) {

@@ -13,7 +13,7 @@ const event = <N extends string, Shape extends z.ZodRawShape>(name: N, subject: 
 
 /** Of the stream for what decides over tokens. */
 const tokenEvent = <N extends string, Shape extends z.ZodRawShape>(name: N, subject: Subject, shape: Shape) =>
-  defineEvent({ name, subject, kept: 'events', payload: z.object(shape) })
+  defineEvent({ name, subject, stream: 'events', payload: z.object(shape) })
 
 const broadcast = <N extends string, Shape extends z.ZodRawShape>(name: N, subject: Subject, shape: Shape) =>
   defineBroadcast({ name, subject, payload: z.object(shape) })

@@ -17,8 +17,8 @@ export const isEmailAddress = (address: string): boolean =>
   addressPattern.test(address) && bytes.encode(address).length <= limits.emailMaxBytes
 
 /** The domain in lower case. */
-export function normalizeEmail(given: string): string {
-  const address = given.trim().normalize('NFC')
+export function normalizeEmail(input: string): string {
+  const address = input.trim().normalize('NFC')
   const at = address.lastIndexOf('@')
   return address.slice(0, at) + address.slice(at).toLowerCase()
 }

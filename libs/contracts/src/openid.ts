@@ -17,7 +17,7 @@ export const applicationScopes = ['openid', 'profile', 'offline_access'] as cons
 const uriText = (name: string) => text(name).max(limits.applicationUriMax)
 const webUri = (name: string) =>
   uriText(name).refine(isApplicationUri, { error: `${name} must be https, or http on a loopback address` })
-const redirectUri = uriText('redirectUris').refine((given) => isApplicationUri(given) || isPrivateUseUri(given), {
+const redirectUri = uriText('redirectUris').refine((uri) => isApplicationUri(uri) || isPrivateUseUri(uri), {
   error: 'redirectUris must be https, http on a loopback address, or of a private scheme such as com.example.app:/done',
 })
 const unique = (uris: string[]) => new Set(uris).size === uris.length

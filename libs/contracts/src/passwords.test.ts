@@ -5,7 +5,7 @@ import { fitsHash } from './constants/text.ts'
 import { newPassword, passwordAttempt } from './text.ts'
 
 describe('Passwords', () => {
-  const messageFor = (given: unknown) => newPassword('password').safeParse(given).error?.issues[0]?.message
+  const messageFor = (value: unknown) => newPassword('password').safeParse(value).error?.issues[0]?.message
 
   it('to be set have at least 8 characters, counted in code points', () => {
     expect(messageFor('1234567')).to.equal('Password must be at least 8 characters')
@@ -36,7 +36,7 @@ describe('Passwords', () => {
   })
 
   it('to be verified may be any text: one that cannot be right is simply wrong', () => {
-    expect(['', 'a'.repeat(10_000), 'short'].map((given) => passwordAttempt.safeParse(given).success)).to.deep.equal([
+    expect(['', 'a'.repeat(10_000), 'short'].map((value) => passwordAttempt.safeParse(value).success)).to.deep.equal([
       true,
       true,
       true,

@@ -57,7 +57,7 @@ export const identityProvider = z
     secondFactor: z.enum(['ask', 'trust']).default('ask'),
     icon: icon.optional(),
   })
-  .refine((given) => (given.clientSecret === undefined) !== (given.clientSecretFile === undefined), {
+  .refine((provider) => (provider.clientSecret === undefined) !== (provider.clientSecretFile === undefined), {
     error: 'needs either clientSecret or clientSecretFile',
     path: ['clientSecret'],
   })

@@ -260,8 +260,8 @@ describe('The refusals', () => {
   it('are each given by an endpoint, or outside the endpoints', () => {
     const outside = ['method_not_allowed', 'forbidden', 'malformed_request', 'request_timeout', 'upgrade_required']
     outside.push('headers_too_large', 'upgrade_broken', 'upgrade_late', 'restarting', 'user_ambiguous')
-    const given = Object.values<Endpoint>(endpoints).flatMap((endpoint) => [...refusalsOf(endpoint)])
+    const codes = Object.values<Endpoint>(endpoints).flatMap((endpoint) => [...refusalsOf(endpoint)])
 
-    expect([...new Set([...given, ...outside])]).to.have.members(Object.keys(refusals))
+    expect([...new Set([...codes, ...outside])]).to.have.members(Object.keys(refusals))
   })
 })

@@ -22,7 +22,7 @@ export const urlVariable = (service: ServiceName) => `${variablePrefix(service)}
 type Urls = Partial<Record<ServiceVariable<ServiceName, 'URL'>, string | undefined>>
 
 /** The replicas of each by the `<NAME>_URL` given, separated by commas. */
-export function replicasOfServices(given: Urls) {
-  const named = serviceNames.map((name) => [name, given[urlVariable(name)]?.split(',').filter(Boolean) ?? []])
-  return Object.fromEntries(named) as Record<ServiceName, string[]>
+export function replicasOfServices(urls: Urls) {
+  const replicas = serviceNames.map((name) => [name, urls[urlVariable(name)]?.split(',').filter(Boolean) ?? []])
+  return Object.fromEntries(replicas) as Record<ServiceName, string[]>
 }

@@ -24,8 +24,8 @@ describe('A name', () => {
       '\x85',
     ]
     for (const removed of bidi) expect(inOneLine(`a${removed}b`), JSON.stringify(removed)).to.equal('ab')
-    for (const kept of ['👩\u200d🚀', 'می\u200cخواهم', 'ｅ\u0301', '❤\ufe0f', 'שלום', 'a\tb'])
-      expect(inOneLine(kept)).to.equal(kept)
+    for (const word of ['👩\u200d🚀', 'می\u200cخواهم', 'ｅ\u0301', '❤\ufe0f', 'שלום', 'a\tb'])
+      expect(inOneLine(word)).to.equal(word)
     expect(inOneLine(`Z${'\u0301'.repeat(200)}o\u0308`)).to.equal(`Z${'\u0301'.repeat(4)}o\u0308`)
     expect(inOneLine('a' + ('\u0301'.repeat(3) + '\u200d').repeat(6))).to.equal(
       `a${'\u0301'.repeat(3)}\u200d\u0301\u200d`,
@@ -44,21 +44,21 @@ describe('Texts', () => {
   it('are counted in code points', () => {
     expect(countCodePoints('')).to.equal(0)
     expect(countCodePoints('aé🎉')).to.equal(3)
-    fc.assert(fc.property(anyText, (given) => void expect(countCodePoints(given)).to.equal([...given].length)))
+    fc.assert(fc.property(anyText, (value) => void expect(countCodePoints(value)).to.equal([...value].length)))
   })
 
   /** Contract: 1, Texts. */
   it('may be stored when PostgreSQL gives back what it took: no NUL, no lone surrogate', () => {
     fc.assert(
-      fc.property(anyText, (given) => {
-        const survivesUtf8 = new TextDecoder().decode(new TextEncoder().encode(given)) === given.replace(/^\ufeff/, '')
-        expect(isStorableText(given)).to.equal(survivesUtf8 && !given.includes('\0'))
+      fc.property(anyText, (value) => {
+        const survivesUtf8 = new TextDecoder().decode(new TextEncoder().encode(value)) === value.replace(/^\ufeff/, '')
+        expect(isStorableText(value)).to.equal(survivesUtf8 && !value.includes('\0'))
       }),
     )
   })
 
   it('are refused with a message that names the field', () => {
-    const messageFor = (given: unknown) => text('bio').safeParse(given).error?.issues[0]?.message
+    const messageFor = (value: unknown) => text('bio').safeParse(value).error?.issues[0]?.message
 
     expect(messageFor(undefined)).to.equal('bio is required')
     expect(messageFor(3)).to.equal('bio must be a string')
@@ -74,7 +74,7 @@ describe('Texts', () => {
   })
 
   it('that are optional and empty after trimming are null', () => {
-    expect(['  ', '', null, ' a '].map((given) => optionalText('bio', 9).parse(given))).to.deep.equal([
+    expect(['  ', '', null, ' a '].map((value) => optionalText('bio', 9).parse(value))).to.deep.equal([
       null,
       null,
       null,
@@ -107,7 +107,7 @@ describe('Ids', () => {
   })
 
   it('are parsed or refused, whatever is given', () => {
-    fc.assert(fc.property(fc.anything(), (given) => void expect(snowflake.safeParse(given).success).to.be.a('boolean')))
+    fc.assert(fc.property(fc.anything(), (value) => void expect(snowflake.safeParse(value).success).to.be.a('boolean')))
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 2n ** 65n }), (id) => {
         expect(snowflake.safeParse(String(id)).success).to.equal(id < 2n ** 63n)

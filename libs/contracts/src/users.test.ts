@@ -55,7 +55,7 @@ describe('The body of a registration', () => {
   })
 
   it('reads null and empty as absent, and leaves avatarColor and inviteToken to the operation', () => {
-    const given = {
+    const body = {
       ...credentials,
       displayName: ' ',
       homeInstance: '',
@@ -65,7 +65,7 @@ describe('The body of a registration', () => {
       reason: ' ',
     }
 
-    expect(registerBody.parse(given)).to.deep.equal({ ...given, displayName: null, homeInstance: null, reason: null })
+    expect(registerBody.parse(body)).to.deep.equal({ ...body, displayName: null, homeInstance: null, reason: null })
   })
 })
 

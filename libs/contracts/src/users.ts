@@ -282,7 +282,7 @@ export const ownedSpaces = z.array(
 )
 export const successReply = namedObject('Success', { success: z.literal(true) })
 /** The replies of an endpoint that tells no more. */
-export const done = { 200: successReply } as const
+export const success = { 200: successReply } as const
 export const accepted = { 202: successReply } as const
 
 export const uploadReply = z.object({

@@ -62,12 +62,12 @@ export function batchedStatement<Row extends object>({
 
 function prepare<Row>(name: string, compile: (em: EntityManager) => Compiled<Row>): PreparedRead<Row> {
   let compiled: Compiled<Row> | undefined
-  return async (em, given) => {
+  return async (em, input) => {
     const { text, read } = (compiled ??= compile(em))
     let values: Values | undefined
     const run = () =>
       withConnection(em, async (client) => {
-        values ??= typeof given === 'function' ? given() : given
+        values ??= typeof input === 'function' ? input() : input
         return await client.query<object>({ name, text, values: [...values] })
       })
     const { rows } = await run().catch((error: unknown) => {
@@ -99,9 +99,9 @@ export function batchBy<Row extends object>(
     }, joinMs)
   }
 
-  return (em, given) => {
+  return (em, keyValue) => {
     assertNoTransaction(em)
-    const value = key === 'id' && given.startsWith('0') ? String(BigInt(given)) : given
+    const value = key === 'id' && keyValue.startsWith('0') ? String(BigInt(keyValue)) : keyValue
     const connection = em.getConnection()
     const call = callOf.get(connection) ?? batchOn(em.fork())
     callOf.set(connection, call)

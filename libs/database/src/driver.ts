@@ -110,8 +110,8 @@ class PooledConnection extends Client implements LimitedUse {
     })
   }
 
-  override connect(...given: unknown[]): never {
-    const [answer] = given as [((error: Error | null) => void)?]
+  override connect(...args: unknown[]): never {
+    const [answer] = args as [((error: Error | null) => void)?]
     if (!answer) return super.connect() as never
     const note = (error: Error | null) => {
       if (error && !isAnswerOfServer(error)) this.#leave('lost')
@@ -120,16 +120,16 @@ class PooledConnection extends Client implements LimitedUse {
     return super.connect(note) as never
   }
 
-  override query(...given: unknown[]): never {
+  override query(...args: unknown[]): never {
     this.#isWaiting = true
     const ownMs = ownStatementMs.getStore()
     if (ownMs !== undefined) this.#limitAnswers(ownMs)
     if (statements.hasSubscribers) {
-      const text = textOf(given[0]) ?? ''
+      const text = textOf(args[0]) ?? ''
       statements.publish({ user: this.user ?? '', text, form: withoutValues(text) })
     }
-    const span = startSpan(given[0])
-    const result: unknown = super.query(...(given as [string]))
+    const span = startSpan(args[0])
+    const result: unknown = super.query(...(args as [string]))
     if (result instanceof Promise) return this.#settle(result, span) as never
     span?.end()
     return result as never

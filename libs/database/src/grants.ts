@@ -145,10 +145,10 @@ const ofEveryService = { mikro_orm_migrations: 'select' }
 
 /** Replaces all privileges, as the owner of the schema. Missing roles and tables are skipped. */
 export async function applyGrants(em: EntityManager): Promise<void> {
-  const missing = await listServicesWithoutRole(em)
+  const servicesWithoutRole = await listServicesWithoutRole(em)
   const tables = new Set(await namesOf(em, "select tablename as name from pg_tables where schemaname = 'public'"))
   for (const service of databaseServices) {
-    if (missing.includes(service)) continue
+    if (servicesWithoutRole.includes(service)) continue
     const role = roleOf(service)
     const statements = [
       `revoke all on all tables in schema public from ${role}`,

@@ -18,7 +18,7 @@ describe('The addresses of PostgreSQL', () => {
       new Promise((resolve, reject) => {
         lookup('postgres', { all: true }, (error, addresses) => (error ? reject(error) : resolve(addresses)))
       })
-    return { ask, answer: (...given: Parameters<Answer>) => questions.shift()!(...given) }
+    return { ask, answer: (...args: Parameters<Answer>) => questions.shift()!(...args) }
   }
 
   it('are asked for each time, and those of before are used when name servers are slow or fail', async () => {
@@ -41,9 +41,9 @@ describe('The addresses of PostgreSQL', () => {
     expect(await refused.catch((error: unknown) => error)).to.equal(failure)
 
     for (const addresses of [first, second]) {
-      const asked = ask()
+      const reply = ask()
       answer(null, addresses)
-      expect(await asked).to.equal(addresses)
+      expect(await reply).to.equal(addresses)
     }
   })
 

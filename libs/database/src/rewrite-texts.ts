@@ -12,14 +12,14 @@ export type Rewriting = { prefix: string; rewrite: (text: string, row: Row) => s
 
 const rowsAtOnce = 500
 
-/** Row locks make it safe beside other writers and callers. Counts rows, those that were left in part as `left`. */
+/** Row locks make it safe beside other writers and callers. Counts rows, those that were left in part as `incomplete`. */
 export async function rewriteTexts(orm: MikroORM, texts: StoredTexts, rewriting: Rewriting) {
-  const total = { changed: 0, left: 0 }
+  const total = { changed: 0, incomplete: 0 }
   let after: Row | undefined
   do {
     const batch = await transaction(orm, (em) => rewriteBatch(em, { ...texts, ...rewriting, after }))
     total.changed += batch.changed
-    total.left += batch.left
+    total.incomplete += batch.incomplete
     after = batch.next
   } while (after)
   return total
@@ -37,17 +37,17 @@ async function rewriteBatch(em: EntityManager, { table, key, columns, prefix, re
      order by ${key.map((name) => `${table}.${name}`).join(', ')} limit ${rowsAtOnce} for update`,
     [...columns.map(() => prefix), ...(after ? key.map((name) => after[name]) : [])],
   )
-  let left = 0
+  let incomplete = 0
   for (const row of rows) {
     const rewritten = columns.map((name) => {
       const text = row[name]
       return !text || text.startsWith(prefix) ? text : rewrite(text, row)
     })
-    if (columns.some((name, index) => row[name] && rewritten[index] === null)) left++
+    if (columns.some((name, index) => row[name] && rewritten[index] === null)) incomplete++
     const isKey = key.map((name) => `${name} = ?`).join(' and ')
     const assignments = columns.map((name) => `${name} = coalesce(?, ${name})`).join(', ')
     const parameters = [...rewritten, ...key.map((name) => row[name])]
     await changeRows(em, `update ${table} set ${assignments} where ${isKey}`, parameters)
   }
-  return { changed: rows.length - left, left, next: rows.length < rowsAtOnce ? undefined : rows.at(-1) }
+  return { changed: rows.length - incomplete, incomplete, next: rows.length < rowsAtOnce ? undefined : rows.at(-1) }
 }

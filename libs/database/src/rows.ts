@@ -104,8 +104,8 @@ export async function findPage<T extends { id: string }>(
   const below = cursor === undefined ? {} : { id: { $lt: cursor } }
   // The types of `find` cannot express "an entity with an id".
   const query = [{ $and: [below, where] }, { orderBy: { id: 'desc' }, limit: limit + 1 }] as [never, never]
-  const found = await em.find<T>(entity, ...query)
-  const rows = found.slice(0, limit)
+  const matches = await em.find<T>(entity, ...query)
+  const rows = matches.slice(0, limit)
   const last = rows.at(-1)
-  return { rows, nextCursor: last && found.length > limit ? last.id : null }
+  return { rows, nextCursor: last && matches.length > limit ? last.id : null }
 }

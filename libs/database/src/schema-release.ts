@@ -20,8 +20,8 @@ export type Schema = {
  * One line for a schema that this program cannot use, else null. A newer one is used when its release says that it may
  * be: so a replica can restart in a rolling upgrade. Contract: 8, schema; docs/decisions/upgrades.md.
  */
-export function findReleaseFault({ applied, mark }: Schema, known: readonly string[]): string | null {
-  const unknown = applied.filter((name) => !known.includes(name))
+export function findReleaseFault({ applied, mark }: Schema, ownMigrations: readonly string[]): string | null {
+  const unknown = applied.filter((name) => !ownMigrations.includes(name))
   if (unknown.length > 0 && !(mark && compareVersions(version, mark.oldestProgram) >= 0)) {
     const by = mark ? `release ${mark.release}` : `a later release (${unknown[0]})`
     return `the schema was migrated by ${by} and is newer than this program (${version}) knows: run that release`

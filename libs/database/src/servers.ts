@@ -119,10 +119,10 @@ function addressOf(url: string): Omit<Server, 'ssl'> {
  * Where the new connections of a pool lead: to one server, until it is away or not of the kind any more. Undefined for a
  * DATABASE_URL with one server of any kind.
  */
-export function followServers(url: string, found: Server): Servers | undefined {
+export function followServers(url: string, firstServer: Server): Servers | undefined {
   const { urls, target } = listServers(url)
   if (urls.length === 1 && target === 'any') return undefined
-  let current = found
+  let current = firstServer
   let isLeft = false
   let finding: Promise<void> | undefined
 

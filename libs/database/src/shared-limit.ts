@@ -18,6 +18,6 @@ export async function takeShared(
      returning requests, (extract(epoch from ends_at) * 1000)::float8 as "endsAt"`,
     [name, key, new Date(now + windowMs), new Date(now), new Date(now)],
   )
-  const { requests: taken, endsAt } = row ?? { requests: 1, endsAt: now + windowMs }
-  return { remaining: requests - taken, retryAfter: Math.max(1, Math.ceil((endsAt - now) / 1_000)) }
+  const { requests: count, endsAt } = row ?? { requests: 1, endsAt: now + windowMs }
+  return { remaining: requests - count, retryAfter: Math.max(1, Math.ceil((endsAt - now) / 1_000)) }
 }

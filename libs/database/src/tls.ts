@@ -30,15 +30,15 @@ export function listTls(url: string, environment: NodeJS.ProcessEnv = process.en
   const host = searchParams.get('host') ?? hostname.replace(/^\[|\]$/g, '')
   // A socket file has no encryption.
   if (host.startsWith('/')) return [false]
-  const given = (name: (typeof parameters)[number]) =>
+  const parameterOf = (name: (typeof parameters)[number]) =>
     searchParams.get(name) ?? (environment[`PG${name.toUpperCase()}`] || undefined)
-  const preset = given('sslrootcert') === 'system' ? 'verify-full' : 'prefer'
+  const preset = parameterOf('sslrootcert') === 'system' ? 'verify-full' : 'prefer'
   const mode = searchParams.get('sslmode') ?? readSsl(searchParams.get('ssl')) ?? (environment['PGSSLMODE'] || preset)
   if (!isMode(mode)) throw new DatabaseUnavailable(`DATABASE_URL: sslmode must be one of ${modes.join(', ')}`)
   if (mode === 'disable') return [false]
-  const root = readRoot(mode, given('sslrootcert'))
-  const cert = readOwn('sslcert', given('sslcert'), 'crt')
-  const key = cert === undefined ? undefined : readOwn('sslkey', given('sslkey'), 'key')
+  const root = readRoot(mode, parameterOf('sslrootcert'))
+  const cert = readOwn('sslcert', parameterOf('sslcert'), 'crt')
+  const key = cert === undefined ? undefined : readOwn('sslkey', parameterOf('sslkey'), 'key')
   if (cert !== undefined && key === undefined) throw new DatabaseUnavailable('DATABASE_URL: sslcert needs sslkey')
   const tls: ConnectionOptions = {
     ...(cert !== undefined && { cert, key }),

@@ -35,8 +35,8 @@ type TransactionSlots = { all: Slots; ofAccounts: Slots }
 const slotsOfOrms = new WeakMap<MikroORM, TransactionSlots>()
 
 function slotsOf(orm: MikroORM): TransactionSlots {
-  const known = slotsOfOrms.get(orm)
-  if (known) return known
+  const slots = slotsOfOrms.get(orm)
+  if (slots) return slots
   const connections = orm.config.get('pool').max ?? defaultConnections
   const max = Math.max(1, connections - Math.min(connectionsForReads, Math.floor(connections / 2)))
   const created = {

@@ -4,5 +4,5 @@ const tokens =
 
 /** The text of a statement for a trace. The ORM writes values into the text, hashes and tokens among them. */
 export function withoutValues(sql: string): string {
-  return sql.replace(tokens, (_value, kept: string | undefined) => kept ?? '?')
+  return sql.replace(tokens, (_value, token: string | undefined) => token ?? '?')
 }

@@ -98,10 +98,10 @@ describe('transactions', () => {
         throw refuse.username_taken()
       })
       expect(await statusOf(refused)).to.equal(409)
-      const lost = transaction(small, async (em) => {
+      const broken = transaction(small, async (em) => {
         await em.execute('select pg_terminate_backend(pg_backend_pid())')
       })
-      expect(await statusOf(lost)).to.equal(503)
+      expect(await statusOf(broken)).to.equal(503)
     }
     expect(await statusOf(transaction(small, (em) => em.execute('select 1')))).to.equal(200)
   })
@@ -115,8 +115,8 @@ describe('transactions', () => {
     const change = 'update users set bio = ? where id = ? returning bio'
 
     const rows = await shortTransaction(small.em, async (own) => {
-      const [found] = await own.read<{ id: string }>('select id from users where id = ? for update', [id])
-      return await own.commitWith<object>(change, ["it's; select 1", found!.id])
+      const [row] = await own.read<{ id: string }>('select id from users where id = ? for update', [id])
+      return await own.commitWith<object>(change, ["it's; select 1", row!.id])
     })
     expect([rows, await bioOf()]).to.deep.equal([[{ bio: "it's; select 1" }], "it's; select 1"])
 

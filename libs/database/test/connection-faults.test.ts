@@ -93,7 +93,7 @@ async function terminator(url: string) {
     sleeping: async () => {
       const sql = `select pg_terminate_backend(pid, 5000) from pg_stat_activity
         where datname = current_database() and wait_event = 'PgSleep'`
-      for (let found = 0; found === 0;) found = (await client.query(sql)).rowCount ?? 0
+      for (let count = 0; count === 0;) count = (await client.query(sql)).rowCount ?? 0
     },
     [Symbol.asyncDispose]: () => client.end(),
   }

@@ -109,7 +109,7 @@ describe('migrations', () => {
   it('give every foreign key an index on its own side', async () => {
     await using database = await openMigratedDatabase()
 
-    const missing = await read(
+    const unindexedKeys = await read(
       database.orm.em.fork(),
       `select c.conrelid::regclass::text as "table", c.conname as name from pg_constraint c
        where c.contype = 'f' and not exists (
@@ -118,7 +118,7 @@ describe('migrations', () => {
        )`,
     )
 
-    expect(missing).to.deep.equal([])
+    expect(unindexedKeys).to.deep.equal([])
   })
 })
 

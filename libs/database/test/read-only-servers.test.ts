@@ -47,7 +47,7 @@ describe('Connections to a read-only server', function () {
     const orm = await open(opening, pair.primary.url, 4)
     const listPids = async () => new Set((await listConnections(orm, 4)).map(({ pid }) => pid))
     const before = await listPids()
-    const kept = await listPids()
+    const again = await listPids()
     const openedAt = performance.now()
     await eventually('they are older than a second', () => performance.now() - openedAt > readOnlyUseMs)
 
@@ -58,7 +58,7 @@ describe('Connections to a read-only server', function () {
     const after = await listPids()
     await setReadOnly(pair.primary.url, false)
 
-    expect([before.size, kept]).to.deep.equal([4, before])
+    expect([before.size, again]).to.deep.equal([4, before])
     expect([...after].filter((each) => before.has(each))).to.deep.equal([])
   })
 

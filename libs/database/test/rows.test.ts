@@ -44,7 +44,7 @@ describe('rows', () => {
 
   it('of replicated instances are a list; stored entries that cannot be read are left out and stay until it changes', async () => {
     const { id } = await insertUser(database)
-    const kept = { origin: 'https://a.example', username: 'ada' }
+    const entry = { origin: 'https://a.example', username: 'ada' }
     const store = (json: string) =>
       orm.em.fork().execute('update users set replicated_instances = ? where id = ?', [json, id])
     const readInstances = async () => (await orm.em.fork().findOneOrFail(User, { id })).replicatedInstances
@@ -54,8 +54,8 @@ describe('rows', () => {
       expect(await readInstances(), damaged).to.deep.equal([])
       expect((await readPlain(id)).replicatedInstances, damaged).to.deep.equal([])
     }
-    await store(JSON.stringify([kept, { origin: 7 }]))
-    expect(await readInstances()).to.deep.equal([kept])
+    await store(JSON.stringify([entry, { origin: 7 }]))
+    expect(await readInstances()).to.deep.equal([entry])
 
     await orm.em.fork().transactional(async (em) => {
       const user = await em.findOneOrFail(User, { id })
@@ -66,7 +66,7 @@ describe('rows', () => {
       'select replicated_instances as json from users where id = ?',
       [id],
     )
-    expect(JSON.parse(row!.json)).to.deep.equal([kept, { origin: 'https://b.example', username: 'ada' }])
+    expect(JSON.parse(row!.json)).to.deep.equal([entry, { origin: 'https://b.example', username: 'ada' }])
   })
 
   it('page by id, newest first, and the last page says that it is the last', async () => {

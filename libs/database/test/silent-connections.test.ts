@@ -31,11 +31,11 @@ describe('Connections that go silent', () => {
     ].map(errorOf)
     await database.sleeping(10)
 
-    const held = proxy.silence()
+    const silence = proxy.silence()
     const errors = await Promise.all(running)
     const next = await selectNumber(fork(), 1)
     await database.cancelSleeping()
-    held.release()
+    silence.release()
 
     for (const error of errors) expect(error).to.be.instanceOf(DatabaseUnavailable)
     expect(next).to.equal(1)
@@ -100,7 +100,7 @@ async function openBehindProxy(connections: number) {
     orm,
     proxy,
     sleeping: async (count: number) => {
-      for (let found = 0; found < count;) found = (await observer.query(`select ${asleep}`)).rowCount ?? 0
+      for (let sleepers = 0; sleepers < count;) sleepers = (await observer.query(`select ${asleep}`)).rowCount ?? 0
     },
     cancelSleeping: async () => void (await observer.query(`select pg_cancel_backend(pid) ${asleep}`)),
     [Symbol.asyncDispose]: () => open.disposeAsync(),

@@ -14,7 +14,7 @@ import { createAuthority, type Pem } from './certificates.ts'
 /** Plain connections are for the database postgres alone: the server's own start asks there. */
 const hostRules = 'host postgres postgres 127.0.0.1/32 trust\nhostssl all all 127.0.0.1/32 trust\n'
 
-type Found = { isEncrypted: boolean } | { refused: string }
+type Outcome = { isEncrypted: boolean } | { refused: string }
 
 /** Contract: 8, TLS to PostgreSQL. */
 describe('the connection to PostgreSQL', () => {
@@ -67,18 +67,18 @@ describe('the connection to PostgreSQL', () => {
   }
 
   /** What the ORM, and a client beside it, find. */
-  async function connect(url: string): Promise<Found> {
+  async function connect(url: string): Promise<Outcome> {
     const sql = 'select ssl as "isEncrypted" from pg_stat_ssl where pid = pg_backend_pid()'
     try {
       const orm = await connectDatabase({ url, connections: 1 })
-      const [found] = await orm.em.fork().execute<{ isEncrypted: boolean }[]>(sql)
+      const [row] = await orm.em.fork().execute<{ isEncrypted: boolean }[]>(sql)
       await orm.close(true)
       const client = await createClient(url, 'test')
       await client.connect()
       const { rows } = await client.query<{ isEncrypted: boolean }>(sql)
       await client.end()
-      expect(rows[0]).to.deep.equal(found)
-      return found!
+      expect(rows[0]).to.deep.equal(row)
+      return row!
     } catch (error) {
       return { refused: (error as Error).message.replace(/^.*?\/\w+: /, '') }
     }
@@ -106,9 +106,9 @@ describe('the connection to PostgreSQL', () => {
   })
 
   it('is refused in plain text by a server that insists on TLS', async () => {
-    const found = await connect(urlOf('right', { sslmode: 'disable' }))
+    const outcome = await connect(urlOf('right', { sslmode: 'disable' }))
 
-    expect(found)
+    expect(outcome)
       .to.have.property('refused')
       .that.matches(/^it refuses the connection: .*no encryption/)
     expect(await connect(urlOf('right', { sslmode: 'allow' }, 'postgres'))).to.deep.equal(plain)

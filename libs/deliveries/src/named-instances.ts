@@ -5,27 +5,27 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 /** Origins at which users name an account, by id: the own list and the clients' registry. Contract: 7, Profiles; protocol.md 5.2. */
 export async function findNamedInstances(
   em: EntityManager,
-  users: readonly Named[],
+  users: readonly UserInstances[],
 ): Promise<Map<string, Set<string>>> {
   const registries = await em.find(FederationRegistry, { userId: { $in: users.map(({ id }) => id) } })
   const entries = new Map(registries.map((registry) => [registry.userId, registry.entries]))
   return new Map(
     users.map(({ id, replicatedInstances }) => {
-      const named = [...replicatedInstances, ...(entries.get(id) ?? [])]
-      return [id, new Set(named.flatMap(({ origin }) => normalizeOrigin(origin) ?? []))]
+      const instances = [...replicatedInstances, ...(entries.get(id) ?? [])]
+      return [id, new Set(instances.flatMap(({ origin }) => normalizeOrigin(origin) ?? []))]
     }),
   )
 }
 
 /** Origins that may hold something of the account: where its user names one, and peers that asked for its profile. Contract: 7, Account states. */
-export async function findHoldingInstances(em: EntityManager, user: Named): Promise<Set<string>> {
-  const named = await findNamedInstances(em, [user])
+export async function findHoldingInstances(em: EntityManager, user: UserInstances): Promise<Set<string>> {
+  const instances = await findNamedInstances(em, [user])
   const sql = 'select origin from profile_askers where user_id = ?'
-  const asked = await em.execute<{ origin: string }[]>(sql, [user.id])
-  return new Set([...(named.get(user.id) ?? []), ...asked.map(({ origin }) => origin)])
+  const askers = await em.execute<{ origin: string }[]>(sql, [user.id])
+  return new Set([...(instances.get(user.id) ?? []), ...askers.map(({ origin }) => origin)])
 }
 
-type Named = Pick<User, 'id' | 'replicatedInstances'>
+type UserInstances = Pick<User, 'id' | 'replicatedInstances'>
 
 const deliveryLifetimeMs = 30 * 24 * 60 * 60 * 1000
 

@@ -27,14 +27,14 @@ export function lockFolder(folder: string): Disposable {
 }
 
 function removeIfStale(folder: string, file: string): void {
-  const found = readIfExists(file)
-  if (found === undefined) return
-  const [, pid = '', startedAt = ''] = /^(\d+) (.*)\n/.exec(found) ?? []
+  const lock = readIfExists(file)
+  if (lock === undefined) return
+  const [, pid = '', startedAt = ''] = /^(\d+) (.*)\n/.exec(lock) ?? []
   if (pid && startTimeOf(Number(pid)) === startedAt) throw new FolderInUse(folder, Number(pid))
   // Another process may have replaced the stale lock: then the file is renamed back.
   const renamed = `${file}.${process.pid}.stale`
   if (existsSync(file)) renameSync(file, renamed)
-  if (readIfExists(renamed) === found) rmSync(renamed)
+  if (readIfExists(renamed) === lock) rmSync(renamed)
   else if (existsSync(renamed)) renameSync(renamed, file)
 }
 

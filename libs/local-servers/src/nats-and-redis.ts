@@ -3,9 +3,9 @@ import { readFirstBytes, startConfiguredServer, type LocalServer } from './serve
 
 /** `config` is added to its configuration. Streams stay only with a `folder`. */
 export function startNats(options: { config?: string; folder?: string; port?: number } = {}): Promise<LocalServer> {
-  const { config = '', ...given } = options
+  const { config = '', ...rest } = options
   return startConfiguredServer({
-    ...given,
+    ...rest,
     program: 'nats-server',
     config: () => config,
     args: (port, folder, configFile) => {
@@ -18,11 +18,11 @@ export function startNats(options: { config?: string; folder?: string; port?: nu
 
 /** Data are lost at `stop` and `kill`. */
 export function startRedis(options: { config?: string; port?: number; isSentinel?: boolean } = {}) {
-  const { config = '', port: wanted, isSentinel } = options
+  const { config = '', port: preferredPort, isSentinel } = options
   const ofKind = isSentinel ? ['--sentinel'] : ['--save', '', '--appendonly', 'no']
   return startConfiguredServer({
     program: 'redis-server',
-    port: wanted,
+    port: preferredPort,
     config: () => config,
     args: (port, folder, configFile) => {
       return [configFile, ...ofKind, '--bind', '127.0.0.1', '--dir', folder, '--port', String(port)]

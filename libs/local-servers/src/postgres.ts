@@ -50,14 +50,14 @@ export class OtherVersion extends Error {
 
 /** An ended server restarts on the same port. `url` holds the password. Throws FolderInUse, OtherVersion. */
 export async function startPersistentPostgres(options: Options): Promise<LocalServer> {
-  const given = resolve(options.folder)
+  const requestedFolder = resolve(options.folder)
   await using opening = new AsyncDisposableStack()
-  opening.use(lockFolder(given))
-  const folder = await reachableFolder(given)
+  opening.use(lockFolder(requestedFolder))
+  const folder = await reachableFolder(requestedFolder)
   const data = join(folder, 'data')
-  if (folder !== given) {
+  if (folder !== requestedFolder) {
     options.onRelocated?.(folder)
-    await moveEarlierData(join(given, 'data'), data)
+    await moveEarlierData(join(requestedFolder, 'data'), data)
   }
   if (!existsSync(data)) await createData(folder, data, options.password)
   const { postgres, version } = await loadPrograms()
@@ -84,10 +84,12 @@ export async function startPersistentPostgres(options: Options): Promise<LocalSe
 
 /** `version`: of the programs, `18.1.0`. */
 async function refuseOtherVersion(data: string, version: string): Promise<void> {
-  const found = (await readFile(join(data, 'PG_VERSION'), 'utf8')).trim()
+  const dataVersion = (await readFile(join(data, 'PG_VERSION'), 'utf8')).trim()
   const [own = ''] = version.split('.')
-  if (found === own) return
-  throw new OtherVersion(`${data} holds the data of PostgreSQL ${found}, and this release brings PostgreSQL ${own}`)
+  if (dataVersion === own) return
+  throw new OtherVersion(
+    `${data} holds the data of PostgreSQL ${dataVersion}, and this release brings PostgreSQL ${own}`,
+  )
 }
 
 /** The rename leaves no incomplete data after an interrupted start. */

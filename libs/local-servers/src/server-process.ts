@@ -105,17 +105,17 @@ type ConfiguredServer = Pick<ServerProgram, 'url' | 'isReady' | 'port'> & {
 
 /** A program of the system, whose configuration is written at each start. */
 export async function startConfiguredServer(server: ConfiguredServer): Promise<LocalServer> {
-  const { program: name, folder: kept, config, args, env, url, isReady, port } = server
+  const { program: name, folder: ownFolder, config, args, env, url, isReady, port } = server
   const file = requireProgram(name)
   await using opening = new AsyncDisposableStack()
-  const folder = kept ?? opening.adopt(await createScratchFolder(name), removeFolder)
+  const folder = ownFolder ?? opening.adopt(await createScratchFolder(name), removeFolder)
   mkdirSync(folder, { recursive: true })
   const configFile = join(folder, 'server.conf')
   const command = (port: number) => {
     writeFileSync(configFile, config(port, folder))
     return { file, args: args(port, folder, configFile), env: { ...process.env, ...env?.(folder) } }
   }
-  const signals = { stopSignal: 'SIGTERM', discardSignal: kept === undefined ? 'SIGKILL' : 'SIGTERM' } as const
+  const signals = { stopSignal: 'SIGTERM', discardSignal: ownFolder === undefined ? 'SIGKILL' : 'SIGTERM' } as const
   return await startServer({ name, folder, command, url, isReady, port, ...signals, resources: opening.move() })
 }
 

@@ -18,15 +18,15 @@ describe('a free port', () => {
   it(title, async () => {
     const port = await freePort()
     const module = JSON.stringify(import.meta.resolve('../src/index.ts'))
-    const wanted = [port, port + 1, port + 2, port + 3]
+    const ports = [port, port + 1, port + 2, port + 3]
     const ask = `const { freePort } = await import(${module})
-      console.log(JSON.stringify(await Promise.all(${JSON.stringify(wanted)}.map((port) => freePort(port)))))`
+      console.log(JSON.stringify(await Promise.all(${JSON.stringify(ports)}.map((port) => freePort(port)))))`
     const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', ask])
 
-    const given = JSON.parse(stdout) as number[]
-    expect(given[0] === port).to.equal(!isLinux)
+    const otherPorts = JSON.parse(stdout) as number[]
+    expect(otherPorts[0] === port).to.equal(!isLinux)
     // Control: the other process is given others, unless another test has them.
-    expect(given.slice(1)).to.include.oneOf(wanted.slice(1))
+    expect(otherPorts.slice(1)).to.include.oneOf(ports.slice(1))
   })
 
   it('can be listened on', async () => {

@@ -90,11 +90,11 @@ function buildPinnedConnector({ addresses, port }: Target, connecting: Set<Socke
 }
 
 function pinnedLookup(addresses: string[]): LookupFunction {
-  const found = addresses.map((address) => ({ address, family: isIP(address) }))
-  return (_host, options, done) => {
-    if (options.all) return done(null, found)
-    const [first = { address: '', family: 0 }] = found
-    done(null, first.address, first.family)
+  const entries = addresses.map((address) => ({ address, family: isIP(address) }))
+  return (_host, options, callback) => {
+    if (options.all) return callback(null, entries)
+    const [first = { address: '', family: 0 }] = entries
+    callback(null, first.address, first.family)
   }
 }
 

@@ -54,8 +54,8 @@ describe('connections', () => {
   })
 
   it('do not disturb a request under way when the name resolves to another address', async () => {
-    const asked = Promise.withResolvers<() => void>()
-    await using before = await startPeer((_request, response) => asked.resolve(() => response.end('before')))
+    const question = Promise.withResolvers<() => void>()
+    await using before = await startPeer((_request, response) => question.resolve(() => response.end('before')))
     await using _after = await startPeer((_request, response) => response.end('after'), {
       host: '127.0.0.2',
       port: before.port,
@@ -65,7 +65,7 @@ describe('connections', () => {
     const request = { method: 'GET', url: `http://a.test:${before.port}/`, timeoutMs: 5000 }
 
     const first = outbound.request(request)
-    const answer = await asked.promise
+    const answer = await question.promise
     address = '127.0.0.2'
     const second = await outbound.request(request)
     answer()

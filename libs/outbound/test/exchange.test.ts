@@ -92,15 +92,15 @@ describe('an exchange', () => {
   })
 
   it('ends with the reason of the signal of its caller, while other requests go on', async () => {
-    const asked = Promise.withResolvers<void>()
-    await using silent = await startPeer(() => asked.resolve())
+    const question = Promise.withResolvers<void>()
+    await using silent = await startPeer(() => question.resolve())
     await using healthy = await startPeer((_request, response) => response.end('fine'))
     await using outbound = buildOutbound()
     const caller = new AbortController()
     const url = `http://127.0.0.1:${silent.port}/`
 
     const stalled = outbound.request({ method: 'GET', url, timeoutMs: 60_000, signal: caller.signal })
-    await asked.promise
+    await question.promise
     const answer = await outbound.request({ method: 'GET', url: `http://127.0.0.1:${healthy.port}/`, timeoutMs: 5000 })
     caller.abort(new Error('given up'))
 
@@ -133,12 +133,12 @@ describe('an exchange', () => {
   })
 
   it('ends as unreachable when the outbound is closed, and none begins afterwards', async () => {
-    const asked = Promise.withResolvers<void>()
-    await using silent = await startPeer(() => asked.resolve())
+    const question = Promise.withResolvers<void>()
+    await using silent = await startPeer(() => question.resolve())
     const outbound = buildOutbound({}, async () => ['127.0.0.1'])
     const request = { method: 'GET', url: `http://a.test:${silent.port}/`, timeoutMs: 60_000 }
     const running = failureKind(outbound.request(request))
-    await asked.promise
+    await question.promise
 
     await outbound[Symbol.asyncDispose]()
 

@@ -29,7 +29,7 @@ export async function enqueue<P extends z.ZodType>(
 /** Replicas share the table. Only `events` are touched: a newer release may add others. Design: Invariants 2. */
 export function startOutboxRelay(deps: OutboxRelayDeps, { pollMs = outboxPollMs } = {}) {
   // What ends sessions does not wait for a stream that refuses other events.
-  const byStream = Map.groupBy(deps.events, ({ kept }) => kept)
+  const byStream = Map.groupBy(deps.events, ({ stream }) => stream)
   const relays = [...byStream.values()].map((events) => startRelay({ ...deps, events }, pollMs))
   return {
     notify: (): void => relays.forEach((relay) => relay.notify()),

@@ -14,7 +14,12 @@ const noted = defineEvent({
   subject: 'event.test.noted.v1',
   payload: z.object({ n: z.int(), text: z.string() }),
 })
-const ending = defineEvent({ name: 'Ending', subject: 'event.test.ending.v1', kept: 'events', payload: noted.payload })
+const ending = defineEvent({
+  name: 'Ending',
+  subject: 'event.test.ending.v1',
+  stream: 'events',
+  payload: noted.payload,
+})
 const unknown = defineEvent({ name: 'Newer', subject: 'event.test.newer.v1', payload: z.object({}) })
 
 type Published = { id: string; n: number; requestId: string | undefined }
@@ -157,8 +162,8 @@ describe('the outbox', () => {
     const got: number[] = []
     const bus: Bus = {
       ...recordingBus().bus,
-      async publish({ kept }, payload) {
-        if (kept !== 'events') throw new BusUnavailable('no-responders')
+      async publish({ stream }, payload) {
+        if (stream !== 'events') throw new BusUnavailable('no-responders')
         got.push((payload as { n: number }).n)
       },
     }

@@ -43,20 +43,20 @@ describe('a fair queue', () => {
             expect(queue.push(item.source, item)).to.equal(!isFull)
             if (!isFull) waiting.push(item)
           } else if ('refused' in one) {
-            const taken = queue.take((name) => !one.refused.includes(name))
+            const next = queue.take((name) => !one.refused.includes(name))
             const admitted = waiting.filter((item) => !one.refused.includes(item.source))
-            if (taken === undefined) {
+            if (next === undefined) {
               expect(admitted).to.deep.equal([])
               continue
             }
-            expect(admitted.find((item) => item.source === taken.source)).to.equal(taken)
-            waiting.splice(waiting.indexOf(taken), 1)
-            servedBefore.set(taken.source, new Set())
+            expect(admitted.find((item) => item.source === next.source)).to.equal(next)
+            waiting.splice(waiting.indexOf(next), 1)
+            servedBefore.set(next.source, new Set())
             for (const name of new Set(admitted.map((item) => item.source))) {
-              if (name === taken.source) continue
+              if (name === next.source) continue
               const served = servedBefore.get(name)!
-              expect(served.has(taken.source), `${taken.source} twice before ${name}`).to.equal(false)
-              served.add(taken.source)
+              expect(served.has(next.source), `${next.source} twice before ${name}`).to.equal(false)
+              served.add(next.source)
             }
           } else {
             const item = waiting[one.remove % waiting.length] ?? { source: 'a' }

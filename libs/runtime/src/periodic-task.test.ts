@@ -64,13 +64,13 @@ describe('a periodic task', () => {
 
     void task.runNow()
     await settled()
-    const asked = [task.runNow(), task.runNow(), task.runNow()]
+    const requests = [task.runNow(), task.runNow(), task.runNow()]
     await settled()
     expect(runs).to.have.length(1)
     runs[0]!.resolve()
     await settled()
     runs[1]!.resolve()
-    await Promise.all(asked)
+    await Promise.all(requests)
 
     expect(runs).to.have.length(2)
     await task[Symbol.asyncDispose]()

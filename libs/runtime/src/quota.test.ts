@@ -27,10 +27,10 @@ describe('createQuota', () => {
   it('counts each key on its own, gives places back, and tells the total', () => {
     const quota = createQuota(2)
 
-    const taken = [quota.take('a'), quota.take('a'), quota.take('a'), quota.take('b')]
+    const results = [quota.take('a'), quota.take('a'), quota.take('a'), quota.take('b')]
     quota.release('a')
 
-    expect(taken).to.deep.equal([true, true, false, true])
+    expect(results).to.deep.equal([true, true, false, true])
     expect(quota.take('a')).to.equal(true)
     expect(quota.total()).to.equal(3)
   })
@@ -54,21 +54,21 @@ describe('createQuota', () => {
     fc.assert(
       fc.property(maxima, fc.array(step, { maxLength: 60 }), fc.infiniteStream(fc.nat()), (max, steps, picks) => {
         const quota = createQuota(max.ofKey, () => max.inAll)
-        const taken: { key: string; amount: number }[] = []
+        const places: { key: string; amount: number }[] = []
         const sum = (of?: string) =>
-          taken.filter((one) => !of || one.key === of).reduce((all, one) => all + one.amount, 0)
+          places.filter((one) => !of || one.key === of).reduce((all, one) => all + one.amount, 0)
         const releaseAny = (): void => {
-          const [one] = taken.splice(picks.next().value! % taken.length, 1)
+          const [one] = places.splice(picks.next().value! % places.length, 1)
           quota.release(one!.key, one!.amount)
         }
         for (const { key, amount, isRelease } of steps) {
-          if (isRelease && taken.length > 0) releaseAny()
+          if (isRelease && places.length > 0) releaseAny()
           const fits = sum(key) + amount <= max.ofKey && sum() + amount <= max.inAll
           expect(quota.take(key, amount)).to.equal(fits)
-          if (fits) taken.push({ key, amount })
+          if (fits) places.push({ key, amount })
           expect(quota.total()).to.equal(sum())
         }
-        while (taken.length > 0) releaseAny()
+        while (places.length > 0) releaseAny()
         expect(quota.total()).to.equal(0)
         for (const all of ['a', 'b', 'c']) {
           expect(quota.take(all, Math.min(max.ofKey, max.inAll))).to.equal(true)

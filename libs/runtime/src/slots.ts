@@ -15,18 +15,18 @@ type SlotsOptions = {
 /** Slots of what is scarce, such as connections. Waiting sources take turns; those of one source are served in order. */
 export function createSlots({ inAll, perSource, waitMs, ...most }: SlotsOptions) {
   const { maxWaiting = Infinity, maxWaitingPerSource = Infinity } = most
-  const held = createQuota(perSource, inAll)
+  const quota = createQuota(perSource, inAll)
   const queue = createFairQueue<(granted: boolean) => void>({ capacity: maxWaiting, perSource: maxWaitingPerSource })
 
   function grant(): void {
-    while (queue.size() > 0 && held.total() < inAll()) {
-      const settle = queue.take(held.take)
+    while (queue.size() > 0 && quota.total() < inAll()) {
+      const settle = queue.take(quota.take)
       if (!settle) return
       settle(true)
     }
   }
   return {
-    tryTake: (source: string): boolean => held.take(source),
+    tryTake: (source: string): boolean => quota.take(source),
     /** To be called when the capacity has grown. */
     grant,
     waiting: queue.size,
@@ -47,7 +47,7 @@ export function createSlots({ inAll, perSource, waitMs, ...most }: SlotsOptions)
     },
     /** The slot goes to who waits, before anybody else can take it. */
     release: (source: string): void => {
-      held.release(source)
+      quota.release(source)
       grant()
     },
   }

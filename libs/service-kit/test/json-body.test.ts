@@ -107,7 +107,7 @@ describe('A JSON body', () => {
   })
 
   it('is refused with 400 when it is no UTF-8, which would make one text of two', async () => {
-    const named = (...bytes: number[]) =>
+    const bodyOf = (...bytes: number[]) =>
       Buffer.concat([Buffer.from('{"name":"'), Buffer.from(bytes), Buffer.from('"}')])
     const [alone, halfOfPair, overlongNul, cut] = [
       [0xff],
@@ -115,11 +115,11 @@ describe('A JSON body', () => {
       [0xc0, 0x80],
       [0xf0, 0x9f, 0x98],
     ] as const
-    const statuses = await Promise.all([alone, halfOfPair, overlongNul, cut].map((bytes) => statusOf(named(...bytes))))
+    const statuses = await Promise.all([alone, halfOfPair, overlongNul, cut].map((bytes) => statusOf(bodyOf(...bytes))))
 
     expect(statuses).to.deep.equal([400, 400, 400, 400])
-    expect((await post(named(0xf0, 0x9f, 0x98, 0x80))).body).to.deep.equal({ read: { name: '😀' } })
-    expect((await post(named(0xef, 0xbf, 0xbd))).body).to.deep.equal({ read: { name: '\ufffd' } })
-    expect(await statusOf(gzipSync(named(0xff)), { ...json, 'content-encoding': 'gzip' })).to.equal(400)
+    expect((await post(bodyOf(0xf0, 0x9f, 0x98, 0x80))).body).to.deep.equal({ read: { name: '😀' } })
+    expect((await post(bodyOf(0xef, 0xbf, 0xbd))).body).to.deep.equal({ read: { name: '\ufffd' } })
+    expect(await statusOf(gzipSync(bodyOf(0xff)), { ...json, 'content-encoding': 'gzip' })).to.equal(400)
   })
 })

@@ -10,27 +10,27 @@ const here = { host: '127.0.0.1', port: 0 }
 
 describe('A listener', () => {
   it('answers the requests under way when it closes, and accepts none', async () => {
-    const held: ServerResponse[] = []
+    const responses: ServerResponse[] = []
     const lifecycle = { draining: false }
-    const listening = await listen((_request, response) => void held.push(response), { ...here, lifecycle })
+    const listening = await listen((_request, response) => void responses.push(response), { ...here, lifecycle })
     const underWay = exchange(listening.url)
-    await eventually('the request is there', () => held.length === 1)
+    await eventually('the request is there', () => responses.length === 1)
     expect(lifecycle.draining).to.equal(false)
     const closed = listening[Symbol.asyncDispose]()
     await eventually('new connections are refused', () => refused(listening.port))
 
     expect(lifecycle.draining).to.equal(true)
-    held[0]!.end('answered')
+    responses[0]!.end('answered')
     expect((await underWay).text).to.equal('answered')
     await closed
   })
 
   it('waits for connections from within the process too, and accepts no new one', async () => {
-    const held: ServerResponse[] = []
-    const listening = await listen((_request, response) => void held.push(response), here)
+    const responses: ServerResponse[] = []
+    const listening = await listen((_request, response) => void responses.push(response), here)
     const client = listening.connect().setEncoding('utf8')
     client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
-    await eventually('the request is there', () => held.length === 1)
+    await eventually('the request is there', () => responses.length === 1)
     let isClosed = false
     const closed = listening[Symbol.asyncDispose]().then(() => (isClosed = true))
     await eventually('it listens no more', () => !listening.server.listening)
@@ -39,7 +39,7 @@ describe('A listener', () => {
       .to.throw()
       .with.property('code', 'ECONNREFUSED')
     expect(isClosed).to.equal(false)
-    held[0]!.end('answered')
+    responses[0]!.end('answered')
     const [answer] = await once(client, 'data')
     expect(answer).to.match(/answered$/)
     await closed
@@ -72,18 +72,18 @@ describe('A listener', () => {
   })
 
   it('sends Connection: close to a client that reuses its connection while it drains', async () => {
-    const held: ServerResponse[] = []
-    const listening = await listen((_request, response) => void held.push(response), here)
+    const responses: ServerResponse[] = []
+    const listening = await listen((_request, response) => void responses.push(response), here)
     const socket = connect(listening.port, '127.0.0.1').setEncoding('utf8')
     let received = ''
     socket.on('data', (text: string) => (received += text))
     socket.write('GET /one HTTP/1.1\r\nHost: x\r\n\r\n')
-    await eventually('the first request is there', () => held.length === 1)
+    await eventually('the first request is there', () => responses.length === 1)
     const closed = listening[Symbol.asyncDispose]()
     socket.write('GET /two HTTP/1.1\r\nHost: x\r\n\r\n')
-    held[0]!.end('one')
-    await eventually('the second request is there', () => held.length === 2)
-    held[1]!.end('two')
+    responses[0]!.end('one')
+    await eventually('the second request is there', () => responses.length === 2)
+    responses[1]!.end('two')
     await once(socket, 'close')
     await closed
 

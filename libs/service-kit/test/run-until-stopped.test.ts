@@ -18,11 +18,11 @@ describe('A program that runs until it is stopped', () => {
     const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', script]
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
     const exited = once(child, 'exit')
-    const told = once(child.stderr, 'data')
+    const message = once(child.stderr, 'data')
     await once(child.stdout, 'data')
     child.stdout.destroy()
 
-    expect(String((await told)[0])).to.equal('EPIPE')
+    expect(String((await message)[0])).to.equal('EPIPE')
     child.kill('SIGTERM')
     expect((await exited)[0]).to.equal(0)
   })

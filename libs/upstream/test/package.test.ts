@@ -23,8 +23,8 @@ import { createCallerVerifier, connectUpstream, InvalidCaller } from '@gatehouse
 const verifier = createCallerVerifier({ name: 'chat', origin: '${origin}', keysUrl: '${keysUrl}' })
 const [statement] = process.argv.slice(2)
 const callers = []
-for (const given of [statement, { 'x-gatehouse-caller': statement }, new Headers({ 'X-Gatehouse-Caller': statement })]) {
-  callers.push(await verifier.verify(given))
+for (const input of [statement, { 'x-gatehouse-caller': statement }, new Headers({ 'X-Gatehouse-Caller': statement })]) {
+  callers.push(await verifier.verify(input))
 }
 const refused = await verifier.verify({}).catch((error) => error instanceof InvalidCaller)
 console.log(JSON.stringify({ callers, refused, live: typeof connectUpstream }))

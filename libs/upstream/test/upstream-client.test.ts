@@ -23,7 +23,7 @@ const verify = createStatementVerifier([upstream], origin)
 
 describe('The client of upstreams', () => {
   const server = createServer()
-  const asked: { url: string; ids: number; isGenuine: boolean }[] = []
+  const requests: { url: string; ids: number; isGenuine: boolean }[] = []
   let answers: { status?: number; body: object; headers?: Record<string, string> }[] = []
   let client: ReturnType<typeof createUpstreamClient>
 
@@ -34,7 +34,7 @@ describe('The client of upstreams', () => {
         const { ids } = method === 'POST' ? ((await json(request)) as { ids: string[] }) : { ids: [] }
         const [scheme, statement = ''] = headers.authorization!.split(' ')
         const isGenuine = scheme === 'Upstream' && typeof verify(statement, Date.now()) === 'object'
-        asked.push({ url, ids: ids.length, isGenuine })
+        requests.push({ url, ids: ids.length, isGenuine })
         const presences = Object.fromEntries(ids.filter((id) => Number(id) % 500 === 0).map((id) => [id, 'online']))
         const ofIds = { accounts: ids.map((id) => ({ id })), presences }
         const { status = 200, body, headers: own } = answers.shift() ?? { body: ofIds }
@@ -46,7 +46,7 @@ describe('The client of upstreams', () => {
     const key = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString()
     client = createUpstreamClient({ origin, name: 'chat', key, gatewayUrl })
   })
-  beforeEach(() => void ([asked.length, answers] = [0, []]))
+  beforeEach(() => void ([requests.length, answers] = [0, []]))
   after(() => void server.close())
 
   it('asks in groups that the gateway takes, each signed', async () => {
@@ -57,14 +57,14 @@ describe('The client of upstreams', () => {
 
     expect(accounts.map(({ id }) => id)).to.deep.equal(ids)
     expect([...online]).to.deep.equal(['500', '1000'])
-    expect(asked.map(({ ids: count }) => count).toSorted((a, b) => a - b)).to.deep.equal([
+    expect(requests.map(({ ids: count }) => count).toSorted((a, b) => a - b)).to.deep.equal([
       1,
       1,
       ...Array(10).fill(100),
       1_000,
     ])
-    expect(asked.every(({ isGenuine }) => isGenuine)).to.equal(true)
-    expect([await client.accounts([]), asked.length]).to.deep.equal([[], 13])
+    expect(requests.every(({ isGenuine }) => isGenuine)).to.equal(true)
+    expect([await client.accounts([]), requests.length]).to.deep.equal([[], 13])
   })
 
   it('goes through the changes to their end, and begins anew where its version is unknown', async () => {
@@ -82,7 +82,7 @@ describe('The client of upstreams', () => {
       { accounts: [{ id: '2' }], next: 6 },
     ])
     expect(fromNow).to.deep.equal([{ accounts: [], next: 6 }])
-    expect(asked.map(({ url }) => url.slice('/api/upstream/accounts/changes'.length))).to.deep.equal([
+    expect(requests.map(({ url }) => url.slice('/api/upstream/accounts/changes'.length))).to.deep.equal([
       '?after=9',
       '?after=0',
       '?after=5',

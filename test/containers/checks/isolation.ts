@@ -54,10 +54,10 @@ async function checkMakeSecrets({ secrets }: Scene): Promise<string> {
 async function checkPrivileges(scene: Scene): Promise<string> {
   for (const service of processes) {
     const container = await firstOf(scene, service)
-    const found = await evaluate(scene, container, statusProgram)
+    const privileges = await evaluate(scene, container, statusProgram)
     const writable = service === 'identity' ? ['/data/x'] : []
-    const wanted = { uid: '10001', capabilities: '0000000000000000', noNewPrivileges: '1', writable, tmp: true }
-    expectThat(found === JSON.stringify(wanted), `${service}: ${found}`)
+    const expected = { uid: '10001', capabilities: '0000000000000000', noNewPrivileges: '1', writable, tmp: true }
+    expectThat(privileges === JSON.stringify(expected), `${service}: ${privileges}`)
   }
   return 'user 10001, CapEff 0, NoNewPrivs 1; only /tmp is writable, and /data in identity'
 }
@@ -68,9 +68,9 @@ async function checkReach(scene: Scene): Promise<string> {
     const open = (await evaluate(scene, await firstOf(scene, service), connectProgram(all))).split('\n').filter(Boolean)
     // Where the machine itself has no way out, that address says nothing.
     const unexpected = open.filter((address) => !reaches[service].includes(address))
-    const missing = reaches[service].filter((address) => address !== outside && !open.includes(address))
+    const unreachable = reaches[service].filter((address) => address !== outside && !open.includes(address))
     expectThat(unexpected.length === 0, `${service} reaches ${unexpected.join(', ')}`)
-    expectThat(missing.length === 0, `${service} does not reach ${missing.join(', ')}`)
+    expectThat(unreachable.length === 0, `${service} does not reach ${unreachable.join(', ')}`)
   }
   return 'each what it uses; gateway, invite and session-gateway have no way out'
 }

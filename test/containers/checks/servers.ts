@@ -117,8 +117,8 @@ export function releaseChecks(user: Account): Check[] {
         const url = await uploadPixel(scene, (await register(scene)).token)
         await scene.project.scale('identity', 0)
         await scene.project.scale('identity', 2)
-        const found = async () => (await fetch(url)).status === 200
-        await eventually('the upload is answered', found, 30_000)
+        const isAnswered = async () => (await fetch(url)).status === 200
+        await eventually('the upload is answered', isAnswered, 30_000)
         return 'all identity containers were replaced'
       },
     },

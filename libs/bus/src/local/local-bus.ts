@@ -35,7 +35,7 @@ export function createLocalBus({ log }: { log: BusLog }): Bus {
     async publish(event, payload, { id = '', to, requestId, traceparent } = {}) {
       const json = JSON.stringify(event.payload.parse(payload))
       const message = { id, json, requestId, ...(traceparent && { traceparent }), deliveries: 1 }
-      if (!open && event.kept) throw new BusUnavailable('disconnected')
+      if (!open && event.stream) throw new BusUnavailable('disconnected')
       if (!open || published.has(id)) return
       if (id) published.set(id, true)
       for (const deliver of subscribers.get(subjectOf(event.subject, to)) ?? []) deliver(message)
@@ -51,13 +51,13 @@ export function createLocalBus({ log }: { log: BusLog }): Bus {
         sequences.delete(sequence)
       })
       for (const { event, handle } of handlers) {
-        const { subject, kept } = event
-        if (kept && group !== undefined) {
+        const { subject, stream } = event
+        if (stream && group !== undefined) {
           subscription.defer(groupOf(subject, group).join(handle))
           continue
         }
         const deliver: Subscriber = (message) => sequence.add(subject, message, handle)
-        const name = subjectOf(subject, kept ? undefined : as)
+        const name = subjectOf(subject, stream ? undefined : as)
         const ofName = subscribers.get(name) ?? new Set()
         subscribers.set(name, ofName.add(deliver))
         subscription.defer(() => void ofName.delete(deliver))

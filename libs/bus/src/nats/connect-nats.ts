@@ -56,7 +56,7 @@ function natsBus(connection: Connection, streams: Streams, prefix: string): Bus 
     for (const { event, handle } of messageHandlers(events, handler)) {
       const { subject } = event
       const receive = (message: Msg) => broadcasts.add(subject, readEventMessage(message, 1), handle)
-      if (!event.kept) {
+      if (!event.stream) {
         opening.push(connection.listen(broadcastSubject(subject, as), receive))
         continue
       }
@@ -77,7 +77,7 @@ function natsBus(connection: Connection, streams: Streams, prefix: string): Bus 
   return {
     async publish(event, payload, { id, to, requestId, traceparent } = {}) {
       const json = JSON.stringify(event.payload.parse(payload))
-      if (!event.kept) {
+      if (!event.stream) {
         // Headers are slow in small messages.
         const send = requestId === undefined ? undefined : { headers: writeHeaders({ requestId }) }
         return connection.send(broadcastSubject(event.subject, to), json, send)

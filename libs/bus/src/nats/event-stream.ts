@@ -46,9 +46,9 @@ export async function openStreams(connection: Connection, options: StreamOptions
     all: [events, changes],
     /** The subject of one event. `key` is its id or what it is the last of. */
     subjectOf: (event: EventDefinition, key: string): string =>
-      event.kept === 'changes' ? subjectInChanges(event, key) : `${prefix}.${event.subject}`,
+      event.stream === 'changes' ? subjectInChanges(event, key) : `${prefix}.${event.subject}`,
     placeOf: (event: EventDefinition): Place =>
-      event.kept === 'changes'
+      event.stream === 'changes'
         ? { stream: changes, filter: subjectInChanges(event, '*') }
         : { stream: events, filter: `${prefix}.${event.subject}` },
   }

@@ -40,17 +40,17 @@ describe('the API client', () => {
     for (const [name] of names)
       await failureOf(call(name, { params: { id: '5', filename: '5', provider: '5', uid: '5' } }))
 
-    const made = network.sent.map(({ method, url, token }) => [method, new URL(url).pathname, token])
-    expect(made).to.deep.equal(
+    const requests = network.sent.map(({ method, url, token }) => [method, new URL(url).pathname, token])
+    expect(requests).to.deep.equal(
       names.map(([, { method, path, access, readsToken }]) => [
         method,
         path.replace(/:\w+/, '5'),
         access === 'anyone' && !readsToken ? null : 't',
       ]),
     )
-    expect(made).to.deep.include(['POST', '/api/auth/providers/5/start', 't'])
-    expect(made).to.deep.include(['POST', '/api/auth/register', null])
-    expect(made).to.deep.include(['DELETE', '/api/admin/users/5', 't'])
+    expect(requests).to.deep.include(['POST', '/api/auth/providers/5/start', 't'])
+    expect(requests).to.deep.include(['POST', '/api/auth/register', null])
+    expect(requests).to.deep.include(['DELETE', '/api/admin/users/5', 't'])
   })
 
   it('names the endpoint that there is not, and is no promise itself', async () => {

@@ -158,8 +158,8 @@ function fillPath(path: string, params: Readonly<Record<string, string>> = {}): 
 }
 
 function queryText(query: object): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined)
-  return given.length ? `?${new URLSearchParams(given as [string, string][])}` : ''
+  const entries = Object.entries(query).filter(([, value]) => value !== undefined)
+  return entries.length ? `?${new URLSearchParams(entries as [string, string][])}` : ''
 }
 
 type Answer = { response: Response; body: Record<string, unknown> | null }

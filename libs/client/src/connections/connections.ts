@@ -63,8 +63,8 @@ export function createConnections(deps: SignInDeps & { session: Pick<Session, 'g
       if (home && user.hasPassword !== false) await verifyHomePassword(home, { password }, { signal: cancelled })
       const isNew = !find(origin)
       if (isNew) remotes.put(newRemote(origin, identityOf(user).username))
-      const given = { password, remotePassword: options.remotePassword, isListed: !isNew }
-      const username = await signIn(origin, user, given, { ended, cancelled }).catch((error: unknown) => {
+      const passwords = { password, remotePassword: options.remotePassword, isListed: !isNew }
+      const username = await signIn(origin, user, passwords, { ended, cancelled }).catch((error: unknown) => {
         if (isNew && !ended.aborted) remotes.remove(origin)
         throw error
       })
@@ -97,10 +97,10 @@ export function createConnections(deps: SignInDeps & { session: Pick<Session, 'g
       const others = user.replicatedInstances.flatMap(({ origin: address, username }) => {
         const origin = originOfAddress(address, { allowHttp })
         if (!origin || origin === homeApi.origin) return []
-        const kept = stored.find((remote) => remote.origin === origin)
-        const { token = null, ownPassword = false, pendingPasswordSync = false } = kept ?? {}
+        const storedRemote = stored.find((remote) => remote.origin === origin)
+        const { token = null, ownPassword = false, pendingPasswordSync = false } = storedRemote ?? {}
         // A session that ended on this device needs its person.
-        const state = token || password !== null || !kept ? 'connecting' : 'needs_password'
+        const state = token || password !== null || !storedRemote ? 'connecting' : 'needs_password'
         return newRemote(origin, username, { token, ownPassword, pendingPasswordSync, state })
       })
       others.forEach(remotes.put)

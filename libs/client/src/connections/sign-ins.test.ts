@@ -295,14 +295,14 @@ describe('a session that began before its home issued passwords', () => {
   })
 
   it('is left as it is where another client has done so, or where the account there is not of this home', async () => {
-    const done = await reload({ provisioned: true })
-    await done.load()
-    expect(done.client.connections.find(remote)).to.include({ token: 'remote-token', ownPassword: true })
+    const own = await reload({ provisioned: true })
+    await own.load()
+    expect(own.client.connections.find(remote)).to.include({ token: 'remote-token', ownPassword: true })
 
     const foreign = await reload({ user: { ...there, homeUserId: '2' } })
     await foreign.load()
     expect(foreign.client.connections.find(remote)).to.include({ token: 'remote-token', ownPassword: false })
-    for (const { network } of [done, foreign]) expect(network.sentTo(change)).to.have.length(0)
+    for (const { network } of [own, foreign]) expect(network.sentTo(change)).to.have.length(0)
   })
 
   it('is tried again at the next start when it failed', async () => {

@@ -9,7 +9,7 @@ import type { RemoteInstance, RemoteList } from './remotes.ts'
 type Caller = Pick<Api, 'call'>
 type There = Pick<RemoteInstance, 'origin' | 'username' | 'token'>
 
-type GivenPasswords = {
+type Credentials = {
   /** Of the home. */
   password: string | null
   /** Of an account that exists there. */
@@ -59,15 +59,15 @@ export function createSignIns(deps: SignInDeps) {
     identityOf,
     homeApiOf,
     /** Returns the username there. Throws the API's errors. */
-    signIn: (origin: string, user: User, given: GivenPasswords, signals: SignInSignals) =>
+    signIn: (origin: string, user: User, credentials: Credentials, signals: SignInSignals) =>
       sessions.signIn(origin, signals, async (api, options) => {
         const identity = identityOf(user)
         const isHome = hostOf(origin) === identity.homeInstance
         const home = homeApiOf(user)
         if (!home && !isHome) throw new ApiError(403, 'Connect to your home instance first.')
         const issued = home && !isHome ? await issue(home, origin, options) : null
-        const { remotePassword, password: ofHome } = given
-        const isOld = !issued || (given.isListed && !issued.provisioned)
+        const { remotePassword, password: ofHome } = credentials
+        const isOld = !issued || (credentials.isListed && !issued.provisioned)
         const ofThere = remotePassword || issued?.secret
         const passwords = [ofThere, !remotePassword && isOld && ofHome].filter((text) => !!text) as string[]
         const knownUsername = isHome ? baseUsername(identity.username) : remotes.find(origin)?.username

@@ -116,14 +116,14 @@ describe('Client session behaviour: canonicalUserMatch', () => {
 
   it('does not depend on the order', () => {
     const id = fc.constantFrom('1', '2', '3')
-    const known = fc.record({
+    const user = fc.record({
       id,
       username: fc.constantFrom('alice', 'alice@a.x', 'alice@b.x', 'bob'),
       homeInstance: fc.constantFrom(null, 'a.x', 'b.x'),
       homeUserId: fc.option(id, { nil: null }),
     })
     fc.assert(
-      fc.property(known, known, (a, b) => {
+      fc.property(user, user, (a, b) => {
         expect(canonicalUserMatch(a, b)).to.equal(canonicalUserMatch(b, a))
       }),
     )

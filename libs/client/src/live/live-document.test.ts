@@ -58,8 +58,8 @@ describe('docs/reference/sockets.md', () => {
       return code === closeCodes.tooManyConnections ? 'waits' : 'connects again'
     }
     const rows = rowsOf('Close codes').map(([code, message, error, does = '']) => {
-      const known = ['ends the session', 'waits', 'connects again'].find((words) => does.startsWith(words))
-      return [Number(code), message, wordsOf(error)[0], known]
+      const action = ['ends the session', 'waits', 'connects again'].find((words) => does.startsWith(words))
+      return [Number(code), message, wordsOf(error)[0], action]
     })
 
     expect(rows).to.have.deep.members(

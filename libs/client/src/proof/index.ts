@@ -44,7 +44,7 @@ async function solveInWorker(challenge: ProofChallenge, options: ProofOptions): 
     // A content security policy, or a file that is missing.
     worker.addEventListener('error', () => resolve(null))
     worker.addEventListener('message', ({ data }: MessageEvent<WorkerAnswer>) => {
-      if ('done' in data) onProgress?.(data.done)
+      if ('share' in data) onProgress?.(data.share)
       else if ('solution' in data) resolve(data.solution)
       else resolve(null)
     })

@@ -20,7 +20,7 @@ describe('Proof of work', () => {
     network.answer(address, { body: challenge })
     const progress: number[] = []
 
-    const proof = await solveProof(client, { onProgress: (done) => progress.push(done) })
+    const proof = await solveProof(client, { onProgress: (share) => progress.push(share) })
 
     const payload = JSON.parse(atob(proof)) as Pick<Parameters<typeof verifySolution>[0], 'challenge' | 'solution'>
     expect(payload.challenge).to.deep.equal(JSON.parse(JSON.stringify(challenge)))

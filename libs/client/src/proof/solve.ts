@@ -5,7 +5,7 @@ import type { ProofChallenge } from '../api/records.ts'
 export type Solution = { counter: number; derivedKey: string }
 
 /** In parts of 1. The server chooses a counter of at most `counterMax`. */
-export type OnProgress = (done: number) => void
+export type OnProgress = (share: number) => void
 
 /** In this thread, whose events go on. Throws an AbortError. */
 export async function solve(

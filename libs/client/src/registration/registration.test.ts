@@ -97,10 +97,10 @@ describe('Client session behaviour: registration step 1', () => {
 describe('Client session behaviour: registration step 2', () => {
   it('registers, saves the token to storage but not to memory, saves the avatar, then starts the session', async () => {
     const { client, storage, network } = buildClient()
-    const seen: string[] = []
+    const notes: string[] = []
     const note = (step: string) => {
       const { token, user } = client.session.getSnapshot()
-      seen.push(`${step}: stored ${storage.getItem('service_token')}, in memory ${token}, ${user?.avatar ?? null}`)
+      notes.push(`${step}: stored ${storage.getItem('service_token')}, in memory ${token}, ${user?.avatar ?? null}`)
     }
     network.answer(register, () => (note('register'), { status: 201, body: { token: 't', user: buildUser() } }))
     network.answer(upload, () => (note('upload'), { status: 201, body: { filename: 'f.webp' } }))
@@ -110,7 +110,7 @@ describe('Client session behaviour: registration step 2', () => {
     note('navigate')
 
     expect(avatarError).to.equal(null)
-    expect(seen).to.deep.equal([
+    expect(notes).to.deep.equal([
       'register: stored null, in memory null, null',
       'upload: stored t, in memory null, null',
       'profile: stored t, in memory null, null',

@@ -18,17 +18,17 @@ const readyAt = (ageSeconds: number) => buildReady({ serverTime: (issuedAt + age
 type Tab = { storage?: ReturnType<typeof createFakeStorage>; runAlone?: RunAlone; token?: string; idleMs?: number }
 
 /** A tab of a person; `act` is what a person does. */
-async function openTab(given: Tab = {}) {
+async function openTab(options: Tab = {}) {
   let active: () => void = () => undefined
   const watchActivity: WatchActivity = (listener) => {
     active = listener
     return () => undefined
   }
-  const { storage, runAlone } = given
+  const { storage, runAlone } = options
   const built = buildClient(storage, { watchActivity, ...(runAlone && { runAlone }) })
   built.network.answer(renewPath, { body: { token: fresh } })
-  await built.clock.advance(given.idleMs ?? 0)
-  built.client.session.initSession(given.token ?? token, buildUser())
+  await built.clock.advance(options.idleMs ?? 0)
+  built.client.session.initSession(options.token ?? token, buildUser())
   return {
     ...built,
     act: async () => {
@@ -110,11 +110,11 @@ describe('the renewal of a session', () => {
 
   it('is made by one of several tabs, and the others take its token over', async () => {
     const storage = createFakeStorage()
-    let held = false
+    let isRunning = false
     const runAlone: RunAlone = async (run) => {
-      if (held) return
-      held = true
-      await run().finally(() => (held = false))
+      if (isRunning) return
+      isRunning = true
+      await run().finally(() => (isRunning = false))
     }
     const shared = { storage, runAlone }
     const tabs = [await openTab(shared), await openTab(shared), await openTab(shared)]
@@ -128,17 +128,17 @@ describe('the renewal of a session', () => {
   })
 
   it('is not held up by one at an instance that does not answer', async () => {
-    const held = new Set<string>()
+    const names = new Set<string>()
     const runAlone: RunAlone = async (run, name) => {
-      if (held.has(name)) return
-      held.add(name)
-      await run().finally(() => held.delete(name))
+      if (names.has(name)) return
+      names.add(name)
+      await run().finally(() => names.delete(name))
     }
-    const asked: string[] = []
+    const origins: string[] = []
     const sessionAt = (origin: string, renew: () => Promise<void>) => ({
       origin,
       readToken: () => token,
-      renew: () => (asked.push(origin), renew()),
+      renew: () => (origins.push(origin), renew()),
     })
     const renewals = createRenewals({ clock: createFakeClock(), runAlone })
     const silent = sessionAt(remote, () => new Promise(() => undefined))
@@ -146,7 +146,7 @@ describe('the renewal of a session', () => {
     for (const session of [silent, own]) renewals.connected(session, (issuedAt + lifetime / 2) * 1000)
     await settle()
 
-    expect(asked).to.deep.equal([remote, home])
+    expect(origins).to.deep.equal([remote, home])
   })
 
   it('and a change of the password go one after the other: the newest token stays', async () => {

@@ -34,10 +34,10 @@ export function createRenewals({ clock, runAlone }: { clock: ClientClock; runAlo
     return age > secondsPerDay && age >= (exp - iat) / 2
   }
   const check = async (session: RenewableSession) => {
-    const found = times.get(session)
-    if (!found || clock.now() < found.notBefore || !isDue(session, found.ahead)) return
-    found.notBefore = clock.now() + retryMs
-    const renew = async () => (isDue(session, found.ahead) ? await session.renew() : undefined)
+    const timing = times.get(session)
+    if (!timing || clock.now() < timing.notBefore || !isDue(session, timing.ahead)) return
+    timing.notBefore = clock.now() + retryMs
+    const renew = async () => (isDue(session, timing.ahead) ? await session.renew() : undefined)
     // The session goes on with the token that it has.
     await runAlone(renew, session.origin).catch(() => undefined)
   }

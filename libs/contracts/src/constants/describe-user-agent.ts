@@ -17,6 +17,6 @@ const systems = [
 
 /** Browser and system, or null. */
 export function describeUserAgent(userAgent: string): string | null {
-  const names = [browsers, systems].flatMap((known) => known.find(([mark]) => mark.test(userAgent))?.[1] ?? [])
+  const names = [browsers, systems].flatMap((patterns) => patterns.find(([mark]) => mark.test(userAgent))?.[1] ?? [])
   return names.length > 0 ? names.join(' · ') : null
 }

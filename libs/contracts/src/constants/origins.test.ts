@@ -52,11 +52,11 @@ describe('Origins', () => {
       fc.string({ unit: anyCharacter }),
     )
     fc.assert(
-      fc.property(text, (given) => {
-        const origin = normalizeOrigin(given)
+      fc.property(text, (input) => {
+        const origin = normalizeOrigin(input)
         if (origin === null) return
         expect(normalizeOrigin(origin)).to.equal(origin)
-        expect(new URL(given).origin).to.equal(origin)
+        expect(new URL(input).origin).to.equal(origin)
       }),
     )
   })

@@ -95,7 +95,7 @@ export const accountDeclarations = {
     body: users.requestRecoveryBody,
     refusals: ['mail_off'],
   }),
-  confirmEmail: endpoint('Confirm an email address with the token of the mail', users.done, {
+  confirmEmail: endpoint('Confirm an email address with the token of the mail', users.success, {
     body: users.confirmEmailBody,
     refusals: ['email_token_invalid'],
   }),
@@ -103,7 +103,7 @@ export const accountDeclarations = {
     body: users.setEmailBody,
     refusals: ['email_invalid', 'mail_off', 'native_account_required', 'email_limit', ...ofOwnPassword],
   }),
-  removeEmail: endpoint('Remove the own email address', users.done, {
+  removeEmail: endpoint('Remove the own email address', users.success, {
     body: users.ownPasswordBody,
     refusals: ofOwnPassword,
   }),
@@ -143,7 +143,7 @@ export const accountDeclarations = {
       ...ofTicket,
     ] as const,
   }),
-  deleteSelf: endpoint('Delete the own account for good', users.done, {
+  deleteSelf: endpoint('Delete the own account for good', users.success, {
     body: users.deleteSelfBody,
     refusals: [
       'username_confirmation_required',
@@ -257,7 +257,7 @@ export const accountDeclarations = {
     body: users.ownSecondFactorBody,
     refusals: ['second_factor_local_only', ...ofOwnCode, ...ofOwnPassword],
   }),
-  endSecondFactor: endpoint('Turn off two-factor authentication', users.done, {
+  endSecondFactor: endpoint('Turn off two-factor authentication', users.success, {
     body: users.ownSecondFactorBody,
     refusals: ['second_factor_local_only', ...ofOwnCode, ...ofOwnPassword],
   }),
@@ -284,7 +284,7 @@ export const accountDeclarations = {
     ] as const,
   }),
   listPasskeys: endpoint('The own passkeys, oldest first', ok(passkeys.passkeysReply)),
-  removePasskey: endpoint('Remove an own passkey', users.done, {
+  removePasskey: endpoint('Remove an own passkey', users.success, {
     body: users.ownPasswordBody,
     refusals: ['passkey_unknown', 'last_sign_in_method', ...ofOwnPassword],
   }),
@@ -332,13 +332,13 @@ export const accountDeclarations = {
     },
   ),
   listLinkedIdentities: endpoint('The own linked identities, oldest first', ok(providers.linkedIdentitiesReply)),
-  unlinkIdentity: endpoint('Remove an own linked identity', users.done, {
+  unlinkIdentity: endpoint('Remove an own linked identity', users.success, {
     body: users.ownPasswordBody,
     refusals: ['linked_identity_unknown', 'last_sign_in_method', ...ofOwnPassword],
   }),
   backChannelLogout: endpoint(
     'An identity provider ends all sessions of an account (OpenID Connect Back-Channel Logout 1.0)',
-    users.done,
+    users.success,
     {
       params: providers.providerParams,
       body: 'form',

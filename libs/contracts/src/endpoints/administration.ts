@@ -3,7 +3,7 @@ import { deleteUserBody, deleteUserReply, openOrdersReply } from '../federation.
 import { upstreamDeletionsReply } from '../upstream-deletions.ts'
 import { pageQuery } from '../invites.ts'
 import * as registrations from '../registrations.ts'
-import { done, userReply } from '../users.ts'
+import { success, userReply } from '../users.ts'
 import { created, endpoint, ok, type Declarations } from './declaration.ts'
 
 const ofRegistration = ['registration_unknown', 'registration_decided'] as const
@@ -38,7 +38,7 @@ export const administrationDeclarations = {
     refusals: [...ofUser, 'suspension_of_home', 'own_suspension', 'last_admin_suspended'],
   }),
   unsuspendUser: endpoint('Take logins of a suspended account again', ok(userReply), { refusals: ofUser }),
-  endUserSessions: endpoint('End all sessions of an account; its password stays', done, { refusals: ofUser }),
+  endUserSessions: endpoint('End all sessions of an account; its password stays', success, { refusals: ofUser }),
   deleteUser: endpoint('Delete an account for good, here and at peers that have it', ok(deleteUserReply), {
     body: deleteUserBody,
     refusals: [
@@ -49,7 +49,7 @@ export const administrationDeclarations = {
       'last_admin_deleted',
     ] as const,
   }),
-  removeSecondFactor: endpoint('Turn off two-factor authentication for a user who has lost the device', done, {
+  removeSecondFactor: endpoint('Turn off two-factor authentication for a user who has lost the device', success, {
     refusals: [...ofUser, 'second_factor_off'],
   }),
   listUserInstances: endpoint('The home instances that users have', ok(admin.userInstancesReply)),
@@ -71,7 +71,7 @@ export const administrationDeclarations = {
     ok(registrations.listRegistrationsReply),
     { query: registrations.listRegistrationsQuery },
   ),
-  approveRegistration: endpoint('Create the account of a registration that waits', done, {
+  approveRegistration: endpoint('Create the account of a registration that waits', success, {
     refusals: [...ofRegistration, 'username_taken', 'identity_held'],
   }),
   denyRegistration: endpoint(
@@ -79,7 +79,7 @@ export const administrationDeclarations = {
     ok(registrations.denyRegistrationReply),
     { body: registrations.denyRegistrationBody, refusals: ofRegistration },
   ),
-  restoreRegistration: endpoint('Take a denial back, and the block of its network', done, {
+  restoreRegistration: endpoint('Take a denial back, and the block of its network', success, {
     refusals: ofRegistration,
   }),
   decideRegistrations: endpoint(

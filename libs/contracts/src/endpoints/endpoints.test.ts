@@ -6,11 +6,11 @@ import { endpointTable } from './table.ts'
 import type { EndpointName, EndpointRow } from './table.ts'
 
 const all: Endpoint[] = Object.values(endpoints)
-const named = (endpoint: Endpoint) => `${endpoint.method} ${endpoint.path}`
+const titleOf = (endpoint: Endpoint) => `${endpoint.method} ${endpoint.path}`
 
 describe('The endpoint table', () => {
   it('names each method and path once, whatever its parameters are called', () => {
-    const addresses = all.map((endpoint) => named(endpoint).replace(/:\w+/g, ':'))
+    const addresses = all.map((endpoint) => titleOf(endpoint).replace(/:\w+/g, ':'))
 
     expect(addresses).to.have.length(new Set(addresses).size)
   })
@@ -22,13 +22,13 @@ describe('The endpoint table', () => {
   it('has a schema for each parameter in a path, and for no other', () => {
     for (const endpoint of all) {
       const inPath = [...endpoint.path.matchAll(/:(\w+)/g)].map(([, name]) => name)
-      expect(Object.keys(endpoint.params?.shape ?? {}), named(endpoint)).to.deep.equal(inPath)
+      expect(Object.keys(endpoint.params?.shape ?? {}), titleOf(endpoint)).to.deep.equal(inPath)
     }
   })
 
   it('gives administration to admins only', () => {
     for (const endpoint of all.filter(({ path }) => path.startsWith('/api/admin/'))) {
-      expect(endpoint.access, named(endpoint)).to.equal('admin')
+      expect(endpoint.access, titleOf(endpoint)).to.equal('admin')
     }
   })
 
@@ -46,20 +46,20 @@ describe('The endpoint table', () => {
   it('reads each query from the text of its own values, so that a client may send what the service reads', () => {
     const asText = (query: object) =>
       Object.fromEntries(Object.entries(query).map(([field, value]) => [field, String(value)]))
-    const given = { showDeleted: 'true', role: 'admin', page: '3', sort: 'az', status: 'archived', cursor: '5' }
+    const values = { showDeleted: 'true', role: 'admin', page: '3', sort: 'az', status: 'archived', cursor: '5' }
     for (const { query } of all.filter(({ query }) => query)) {
-      const read = query!.parse(given)
+      const read = query!.parse(values)
       expect(query!.parse(asText(read))).to.deep.equal(read)
     }
   })
 
   it('reads bodies where there is one to read, and answers each with a success', () => {
     for (const endpoint of all) {
-      if (endpoint.method === 'GET') expect(endpoint.body, named(endpoint)).to.equal(undefined)
+      if (endpoint.method === 'GET') expect(endpoint.body, titleOf(endpoint)).to.equal(undefined)
       const statuses = Object.keys(endpoint.replies)
       const isSuccess = (status: string) =>
         status.startsWith('2') || (status === '303' && endpoint.replies[303] === 'redirect')
-      expect(statuses.every(isSuccess) && statuses.length > 0, named(endpoint)).to.equal(true)
+      expect(statuses.every(isSuccess) && statuses.length > 0, titleOf(endpoint)).to.equal(true)
     }
   })
 
@@ -67,13 +67,14 @@ describe('The endpoint table', () => {
     for (const endpoint of all) {
       const inputs = [endpoint.params, endpoint.query, endpoint.body].filter((part) => part instanceof z.ZodType)
       const replies = Object.values(endpoint.replies).filter((part) => part instanceof z.ZodType)
-      for (const schema of inputs) expect(() => z.toJSONSchema(schema, { io: 'input' }), named(endpoint)).to.not.throw()
-      for (const schema of replies) expect(() => z.toJSONSchema(schema), named(endpoint)).to.not.throw()
+      for (const schema of inputs)
+        expect(() => z.toJSONSchema(schema, { io: 'input' }), titleOf(endpoint)).to.not.throw()
+      for (const schema of replies) expect(() => z.toJSONSchema(schema), titleOf(endpoint)).to.not.throw()
     }
   })
 
   it('has these endpoints with these callers, and no others', () => {
-    expect(all.map((endpoint) => `${named(endpoint)} ${endpoint.access}`)).to.have.members([
+    expect(all.map((endpoint) => `${titleOf(endpoint)} ${endpoint.access}`)).to.have.members([
       'POST /api/auth/register anyone',
       'GET /api/auth/check-username anyone',
       'POST /api/auth/registration anyone',

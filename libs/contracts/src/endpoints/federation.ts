@@ -1,6 +1,6 @@
 import * as federation from '../federation.ts'
 import * as relay from '../relay.ts'
-import { done } from '../users.ts'
+import { success } from '../users.ts'
 import { endpoint, ok, okOrCreated, type Declarations } from './declaration.ts'
 
 const ofOrigin = ['origin_invalid', 'origin_is_own'] as const
@@ -42,18 +42,18 @@ export const federationDeclarations = {
     { body: federation.remoteOriginBody, refusals: [...ofOrigin, ...ofKnown, ...ofHandshake] },
   ),
   listPeers: endpoint('The peers, without their secrets', ok(federation.peersReply)),
-  revokePeer: endpoint('Revoke a peer', done, { refusals: ['not_found'] }),
+  revokePeer: endpoint('Revoke a peer', success, { refusals: ['not_found'] }),
   listApprovalRequests: endpoint('Peering requests that wait for an admin', ok(federation.approvalRequestsReply)),
-  approveRequest: endpoint('Approve a peering request', done, {
+  approveRequest: endpoint('Approve a peering request', success, {
     refusals: ['not_found', 'request_decided', ...ofKnown],
   }),
-  denyRequest: endpoint('Deny a peering request', done, { refusals: ['not_found', 'request_decided'] }),
+  denyRequest: endpoint('Deny a peering request', success, { refusals: ['not_found', 'request_decided'] }),
   patchPeer: endpoint('Set how often the secret of a peer is rotated', ok(federation.onePeerReply), {
     body: federation.patchPeerBody,
     refusals: ['not_found'],
   }),
-  forgetPeer: endpoint('Forget a revoked or rejected peer', done, { refusals: ['not_found', 'peer_state'] }),
-  resetPeer: endpoint('Forget a peer that needs attention', done, { refusals: ['not_found', 'peer_state'] }),
+  forgetPeer: endpoint('Forget a revoked or rejected peer', success, { refusals: ['not_found', 'peer_state'] }),
+  resetPeer: endpoint('Forget a peer that needs attention', success, { refusals: ['not_found', 'peer_state'] }),
   recheckPeer: endpoint('Check now whether a stopped peer can go on', ok(federation.onePeerReply), {
     refusals: ['not_found', 'peer_state'],
   }),

@@ -1,5 +1,5 @@
 import * as invites from '../invites.ts'
-import { done } from '../users.ts'
+import { success } from '../users.ts'
 import { created, endpoint, ok, type Declarations } from './declaration.ts'
 
 /** The endpoints of invites. Contract: 4, as a whole. */
@@ -20,7 +20,7 @@ export const inviteDeclarations = {
     body: invites.reinstateInviteBody,
     refusals: ['invite_unknown', 'invite_active', 'invite_still_ended', 'no_free_token'],
   }),
-  deleteInvite: endpoint('Delete an invite link and its redemptions', done, { refusals: ['invite_unknown'] }),
+  deleteInvite: endpoint('Delete an invite link and its redemptions', success, { refusals: ['invite_unknown'] }),
   listRedemptions: endpoint('The registrations that used an invite link, newest first', ok(invites.redemptionsReply), {
     query: invites.pageQuery,
     refusals: ['invite_unknown'],

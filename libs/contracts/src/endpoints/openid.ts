@@ -1,5 +1,5 @@
 import * as openid from '../openid.ts'
-import { done } from '../users.ts'
+import { success } from '../users.ts'
 import { created, endpoint, ok, type Declarations } from './declaration.ts'
 
 const ofUris = ['redirect_uri_invalid', 'receiver_uri_invalid', 'receiver_uri_private', 'application_pairwise'] as const
@@ -10,7 +10,7 @@ export const openidDeclarations = {
     'What the caller allowed to which application',
     ok(openid.connectedApplicationsReply),
   ),
-  endConnectedApplication: endpoint('End what an application may do for the caller', done, {
+  endConnectedApplication: endpoint('End what an application may do for the caller', success, {
     refusals: ['application_unknown'],
   }),
   readInteraction: endpoint('Which application asks this browser for what', ok(openid.interactionReply), {
@@ -26,7 +26,7 @@ export const openidDeclarations = {
     body: openid.deviceCodeBody,
     refusals: ['device_code_unknown', 'not_found'],
   }),
-  decideDeviceCode: endpoint('Allow or deny what a device asks for', done, {
+  decideDeviceCode: endpoint('Allow or deny what a device asks for', success, {
     body: openid.deviceDecisionBody,
     refusals: ['device_code_unknown', 'not_found'],
   }),
@@ -40,7 +40,7 @@ export const openidDeclarations = {
     body: openid.patchApplicationBody,
     refusals: [...ofUris, 'application_unknown'],
   }),
-  deleteApplication: endpoint('Delete an application and end all it was allowed', done, {
+  deleteApplication: endpoint('Delete an application and end all it was allowed', success, {
     refusals: ['application_unknown'],
   }),
   renewApplicationSecret: endpoint(
@@ -48,7 +48,7 @@ export const openidDeclarations = {
     ok(openid.applicationSecretReply),
     { refusals: ['application_unknown', 'application_public'] },
   ),
-  testApplicationReceiver: endpoint('Send a verification event to the receiver of signals', done, {
+  testApplicationReceiver: endpoint('Send a verification event to the receiver of signals', success, {
     refusals: ['application_unknown', 'receiver_missing'],
   }),
 } satisfies Declarations

@@ -86,10 +86,10 @@ export class SecondFactor extends SecondFactorSchema.class {
     return !this.confirmedAt && now < this.createdAt.getTime() + waitsMs
   }
 
-  confirm(given: { step: number; recoveryCodes: string[]; now: number }): void {
-    this.confirmedAt = new Date(given.now)
-    this.usedStep = given.step
-    this.recoveryCodes = given.recoveryCodes
+  confirm(confirmation: { step: number; recoveryCodes: string[]; now: number }): void {
+    this.confirmedAt = new Date(confirmation.now)
+    this.usedStep = confirmation.step
+    this.recoveryCodes = confirmation.recoveryCodes
     this.failures = []
     this.blockedUntil = null
   }
@@ -102,9 +102,9 @@ export class SecondFactor extends SecondFactorSchema.class {
   }
 
   useRecoveryCode(hash: string): boolean {
-    const left = this.recoveryCodes.filter((one) => one !== hash)
-    if (left.length === this.recoveryCodes.length) return false
-    this.recoveryCodes = left
+    const otherCodes = this.recoveryCodes.filter((one) => one !== hash)
+    if (otherCodes.length === this.recoveryCodes.length) return false
+    this.recoveryCodes = otherCodes
     return true
   }
 

@@ -43,9 +43,9 @@ describe('Configuration', () => {
   })
 
   it('reads what is given', () => {
-    const given = { ...required, PORT: '0', REGISTRATION_OPEN: 'false', JWT_EXPIRES_IN: '12h', LOG_LEVEL: 'warn' }
+    const environment = { ...required, PORT: '0', REGISTRATION_OPEN: 'false', JWT_EXPIRES_IN: '12h', LOG_LEVEL: 'warn' }
 
-    expect(readVariables(given, shape)).to.include({
+    expect(readVariables(environment, shape)).to.include({
       PORT: 0,
       REGISTRATION_OPEN: false,
       JWT_EXPIRES_IN: '12h',

@@ -18,11 +18,11 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 /** An empty variable counts as unset, as an empty file does. `NAME_FILE` names a file with the value. Throws ConfigurationError. Spec: Configuration. */
 export function readVariables<Shape extends z.ZodRawShape>(environment: Environment, shape: Shape) {
-  return configure(environment, shape, (given) => given)
+  return configure(environment, shape, (values) => values)
 }
 
 /** What several variables say together. */
-export type Part<Given> = <T>(read: (given: Given) => T) => T
+export type Part<Values> = <T>(read: (values: Values) => T) => T
 
 /**
  * What `build` makes of the variables, of which it reads with `part` what can be wrong although each is well formed. Throws
@@ -31,12 +31,12 @@ export type Part<Given> = <T>(read: (given: Given) => T) => T
 export function configure<Shape extends z.ZodRawShape, T>(
   environment: Environment,
   shape: Shape,
-  build: (given: z.output<z.ZodObject<Shape>>, part: Part<z.output<z.ZodObject<Shape>>>) => T,
+  build: (values: z.output<z.ZodObject<Shape>>, part: Part<z.output<z.ZodObject<Shape>>>) => T,
 ): T {
-  type Given = z.output<z.ZodObject<Shape>>
+  type Values = z.output<z.ZodObject<Shape>>
   const faults: string[] = []
-  const given = parseEach(environment, shape, faults) as Given
-  const guarded = faults.length > 0 ? refusingInvalid(given, shape) : given
+  const values = parseEach(environment, shape, faults) as Values
+  const guarded = faults.length > 0 ? refusingInvalid(values, shape) : values
   const collect = <R>(read: () => R): R | undefined => {
     try {
       return read()
@@ -47,7 +47,7 @@ export function configure<Shape extends z.ZodRawShape, T>(
       return undefined
     }
   }
-  const built = collect(() => build(given, (read) => collect(() => read(guarded)) as ReturnType<typeof read>))
+  const built = collect(() => build(values, (read) => collect(() => read(guarded)) as ReturnType<typeof read>))
   if (faults.length > 0) throw new ConfigurationError(faults)
   return built as T
 }
@@ -55,9 +55,9 @@ export function configure<Shape extends z.ZodRawShape, T>(
 function parseEach(environment: Environment, shape: z.ZodRawShape, faults: string[]): Record<string, unknown> {
   const valid: Record<string, unknown> = {}
   for (const [name, kind] of Object.entries(shape)) {
-    const known = faults.length
+    const faultsBefore = faults.length
     const text = readOne(environment, name, faults)
-    if (faults.length > known) continue
+    if (faults.length > faultsBefore) continue
     const { data, error } = z.safeParse(kind, text)
     if (error) faults.push(...error.issues.map(({ path, message }) => `${[name, ...path].join('.')}: ${message}`))
     else valid[name] = data
@@ -65,11 +65,11 @@ function parseEach(environment: Environment, shape: z.ZodRawShape, faults: strin
   return valid
 }
 
-function refusingInvalid<Given extends object>(given: Given, shape: z.ZodRawShape): Given {
-  return new Proxy(given, {
+function refusingInvalid<Values extends object>(values: Values, shape: z.ZodRawShape): Values {
+  return new Proxy(values, {
     get: (valid, name) => {
       if (name in shape && !(name in valid)) throw new ConfigurationError([])
-      return valid[name as keyof Given]
+      return valid[name as keyof Values]
     },
   })
 }

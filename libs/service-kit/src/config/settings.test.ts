@@ -3,10 +3,11 @@ import { ConfigurationError } from './configuration.ts'
 import { publicAddress } from './settings.ts'
 
 describe('The public address', () => {
-  const addressOf = (given: { PUBLIC_ORIGIN?: string; DOMAIN?: string }) => publicAddress({ PORT: 8080, ...given })
-  const faultOf = (given: Parameters<typeof addressOf>[0]) => {
+  const addressOf = (settings: { PUBLIC_ORIGIN?: string; DOMAIN?: string }) =>
+    publicAddress({ PORT: 8080, ...settings })
+  const faultOf = (settings: Parameters<typeof addressOf>[0]) => {
     try {
-      return addressOf(given)
+      return addressOf(settings)
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error
       return error.message

@@ -311,20 +311,20 @@ type NameOf<R extends Reader> = { [N in keyof Table]: R extends Table[N]['reader
 type Embedded<N extends keyof Table> = Table[N] extends { embedded: infer Kind } ? Kind : Table[N]['kind']
 type KindOf<N extends keyof Table, R extends Reader> = R extends 'embedded' ? Embedded<N> : Table[N]['kind']
 
-export type Given<R extends Reader> = { [N in NameOf<R>]: z.output<KindOf<N, R>> }
+export type SettingsOf<R extends Reader> = { [N in NameOf<R>]: z.output<KindOf<N, R>> }
 
 /** As `configure`. Throws ConfigurationError with every fault. */
 export function readSettings<R extends Reader, T>(
   reader: R,
   environment: Environment,
-  build: (given: Given<R>, part: Part<Given<R>>) => T,
+  build: (values: SettingsOf<R>, part: Part<SettingsOf<R>>) => T,
 ): T {
   const shape: Record<string, z.ZodType> = {}
   for (const [name, setting] of Object.entries<Setting>(settings)) {
     if (!setting.readers.includes(reader)) continue
     shape[name] = (reader === 'embedded' ? setting.embedded : undefined) ?? setting.kind
   }
-  return configure(environment, shape, (given, part) => build(given as Given<R>, part as Part<Given<R>>))
+  return configure(environment, shape, (values, part) => build(values as SettingsOf<R>, part as Part<SettingsOf<R>>))
 }
 
 export function listSettings(): (Setting & { name: string })[] {

@@ -31,10 +31,10 @@ export function healthEndpoints(deps: { readiness: Readiness; metrics: Metrics; 
       ctx.body = { status: 'ok' }
     } else if (ctx.path === '/readyz') {
       const isVerbose = ctx.query['verbose'] !== undefined
-      const found = await findFaults(isVerbose ? all : required)
-      const ready = !deps.draining() && Object.keys(required).every((name) => found[name] === null)
+      const faults = await findFaults(isVerbose ? all : required)
+      const ready = !deps.draining() && Object.keys(required).every((name) => faults[name] === null)
       ctx.status = ready ? 200 : 503
-      ctx.body = { ready, draining: deps.draining(), ...(isVerbose && describe(found)) }
+      ctx.body = { ready, draining: deps.draining(), ...(isVerbose && describe(faults)) }
     } else {
       const { contentType, text } = await deps.metrics.render()
       ctx.set('Content-Type', contentType)
@@ -68,15 +68,15 @@ export function resourceReadiness({ orm, bus, accountStateCache }: Partial<Resou
 type Fault = string | null
 
 /** `faults` says why a dependency does not work, where there is more to say than that. */
-function describe(found: Record<string, Fault>) {
-  const entries = Object.entries(found)
+function describe(faults: Record<string, Fault>) {
+  const entries = Object.entries(faults)
   const dependencies = Object.fromEntries(entries.map(([name, fault]) => [name, fault === null]))
   return { dependencies, faults: Object.fromEntries(entries.filter(([, fault]) => fault)) }
 }
 
-async function findFaults(named: Record<string, Check>): Promise<Record<string, Fault>> {
-  const checks = Object.entries(named).map(async ([name, check]) => [name, await findFault(check)] as const)
-  return Object.fromEntries(await Promise.all(checks))
+async function findFaults(checks: Record<string, Check>): Promise<Record<string, Fault>> {
+  const results = Object.entries(checks).map(async ([name, check]) => [name, await findFault(check)] as const)
+  return Object.fromEntries(await Promise.all(results))
 }
 
 /** Empty where the check only says no. */

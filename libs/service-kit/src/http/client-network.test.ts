@@ -75,7 +75,7 @@ describe('Networks of any addresses', () => {
   const related = (addresses: fc.Arbitrary<number[]>, size: number) =>
     fc
       .tuple(addresses, addresses, fc.nat(size))
-      .map(([one, other, kept]) => [one, [...one.slice(0, kept), ...other.slice(kept)]] as const)
+      .map(([one, other, length]) => [one, [...one.slice(0, length), ...other.slice(length)]] as const)
 
   for (const { name, networkOf, octets: octetsKept, groups: groupsKept } of kinds) {
     it(`are one text for one network of a ${name}, and two for two`, () => {

@@ -55,20 +55,20 @@ class ConnectionEnd extends Duplex {
     written?.(error)
   }
 
-  override _final(done: () => void): void {
+  override _final(callback: () => void): void {
     if (this.other && !this.other.destroyed) this.other.push(null)
-    done()
+    callback()
   }
 
   /** Closing lets pending data through. A failure does not. */
-  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+  override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
     const { other } = this
     process.nextTick(() => {
       if (!other || other.destroyed) return
       if (error) other.destroy()
       else if (!this.writableFinished) other.push(null)
     })
-    done(error)
+    callback(error)
   }
 }
 

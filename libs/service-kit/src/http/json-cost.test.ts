@@ -37,9 +37,9 @@ describe('The cost of JSON, from its bytes', () => {
         const bytes = Buffer.from('{"events":[' + '[],'.repeat(3_300_000) + '[]]}')
         const before = process.resourceUsage().maxRSS
         const { costsAtMost } = await import(${JSON.stringify(import.meta.resolve('./json-cost.ts'))})
-        const kept = []
+        const values = []
         for (let i = 0; i < 3; i += 1) {
-          if (!${judged} || costsAtMost(bytes, { depth: 32, values: 50_000 })) kept.push(JSON.parse(bytes.toString()))
+          if (!${judged} || costsAtMost(bytes, { depth: 32, values: 50_000 })) values.push(JSON.parse(bytes.toString()))
         }
         console.log(process.resourceUsage().maxRSS - before)`
       return Number(execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' })) / 1024

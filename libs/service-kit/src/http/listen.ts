@@ -52,11 +52,11 @@ async function bind(server: Server, { host, port, portVariable = 'PORT' }: Liste
   server.listen(port, host)
   await once(server, 'listening').catch((error: unknown) => {
     const { code = '' } = error as NodeJS.ErrnoException
-    const taken = `${portVariable}: port ${port} on ${host} is taken; stop what uses it or choose another port`
+    const portInUse = `${portVariable}: port ${port} on ${host} is taken; stop what uses it or choose another port`
     const denied = `${portVariable}: no permission to listen on port ${port}; choose one above 1023`
     const unknown = `HOST: cannot listen on ${host}; choose an address of this machine`
-    const known = { EADDRINUSE: taken, EACCES: denied, EADDRNOTAVAIL: unknown, ENOTFOUND: unknown }[code]
-    throw known ? new ConfigurationError([known]) : error
+    const message = { EADDRINUSE: portInUse, EACCES: denied, EADDRNOTAVAIL: unknown, ENOTFOUND: unknown }[code]
+    throw message ? new ConfigurationError([message]) : error
   })
 }
 
@@ -123,11 +123,11 @@ function createSweep({ open, isBusy }: Connections, graceMs: number): () => void
   const idle = new WeakMap<Socket, { sweeps: number; bytesRead: number }>()
   return () => {
     for (const socket of open) {
-      const seen = idle.get(socket)
+      const entry = idle.get(socket)
       if (isBusy(socket)) idle.delete(socket)
-      else if (!seen) idle.set(socket, { sweeps: 0, bytesRead: socket.bytesRead })
+      else if (!entry) idle.set(socket, { sweeps: 0, bytesRead: socket.bytesRead })
       // A request is arriving. Its response ends the connection.
-      else if (seen.bytesRead === socket.bytesRead && (seen.sweeps += 1) >= sweepsNeeded) socket.destroy()
+      else if (entry.bytesRead === socket.bytesRead && (entry.sweeps += 1) >= sweepsNeeded) socket.destroy()
     }
   }
 }

@@ -86,8 +86,8 @@ export function answer<E extends Row>(
   work: (input: InputOf<E>, ctx: Context) => unknown,
 ): void {
   const { method, path, access, right, replies, params, query, body }: Row = endpoint
-  const parse = (schema: Row['body'], given: unknown) =>
-    schema instanceof z.ZodType ? (parseInput(schema, given) as object) : {}
+  const parse = (schema: Row['body'], value: unknown) =>
+    schema instanceof z.ZodType ? (parseInput(schema, value) as object) : {}
   router.register(path, [method], async (ctx: Context & { params: unknown }) => {
     if (access === 'bearer') requireUser(ctx)
     if (access === 'admin') requireAdmin(ctx)

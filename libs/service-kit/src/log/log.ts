@@ -89,7 +89,7 @@ export function createOutput(fd: number, onCaughtUp: (dropped: number) => void) 
   let retry: NodeJS.Timeout | undefined
   let isClosed = false
   let dropped = 0
-  let told = 0
+  let reportedCount = 0
 
   function flush(): void {
     retry = undefined
@@ -102,9 +102,9 @@ export function createOutput(fd: number, onCaughtUp: (dropped: number) => void) 
       else retry = setTimeout(flush, logRetryMs).unref()
     }
     size = rest.length
-    if (size > 0 || isClosed || dropped === told) return
-    const count = dropped - told
-    told = dropped
+    if (size > 0 || isClosed || dropped === reportedCount) return
+    const count = dropped - reportedCount
+    reportedCount = dropped
     onCaughtUp(count)
   }
 

@@ -15,10 +15,11 @@ describe('createOutput', () => {
     // Both stay open: an output tries again by its timer, and a closed number soon belongs to a socket of another test.
     const full = openSync('/dev/full', 'w')
     const ended = openSync('/dev/null', 'r')
-    const [kept, gone] = [full, ended].map((fd) => createOutput(fd, () => undefined))
-    for (const output of [kept!, gone!]) for (const line of ['one\n', 'two\n']) output.write(line, true)
+    const [fullDiskOutput, brokenOutput] = [full, ended].map((fd) => createOutput(fd, () => undefined))
+    for (const output of [fullDiskOutput!, brokenOutput!])
+      for (const line of ['one\n', 'two\n']) output.write(line, true)
 
-    expect([kept!.dropped(), gone!.dropped()]).to.deep.equal([0, 1])
+    expect([fullDiskOutput!.dropped(), brokenOutput!.dropped()]).to.deep.equal([0, 1])
   })
 
   it('writes all that it kept, in order, once the disk has room, and says how many lines it dropped', async () => {
@@ -27,8 +28,8 @@ describe('createOutput', () => {
     const full = openSync('/dev/full', 'w')
     const caughtUp: number[] = []
     const output = createOutput(full, (dropped) => caughtUp.push(dropped))
-    const kept = ['one\n', 'two\n', `${'x'.repeat(logWaitingBytes - 100)}\n`]
-    for (const line of kept) output.write(line, true)
+    const texts = ['one\n', 'two\n', `${'x'.repeat(logWaitingBytes - 100)}\n`]
+    for (const line of texts) output.write(line, true)
     output.write(`${'y'.repeat(100)}\n`, true)
     const before = output.dropped()
 
@@ -37,7 +38,7 @@ describe('createOutput', () => {
     output.write('three\n', true)
 
     expect([before, caughtUp]).to.deep.equal([1, [1]])
-    expect(readFileSync(file, 'utf8')).to.equal(`${kept.join('')}three\n`)
+    expect(readFileSync(file, 'utf8')).to.equal(`${texts.join('')}three\n`)
     await rm(folder, { recursive: true })
   })
 })

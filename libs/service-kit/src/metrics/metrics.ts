@@ -37,16 +37,16 @@ export function createMetrics() {
   const buildInfo = { name: 'gatehouse_build_info', help: 'Release and version of Node, always 1', registers }
   new Gauge({ ...buildInfo, labelNames: Object.keys(build) }).set(build, 1)
   const labeled = new Map<string, Map<string, Series>>()
-  const known = <M extends Metric>(name: string, create: () => M): M =>
+  const getOrCreate = <M extends Metric>(name: string, create: () => M): M =>
     (registry.getSingleMetric(name) as M | undefined) ?? create()
   return {
     counter: (name: string, help: string, labels: readonly string[] = []): Counter =>
-      known(name, () => new Counter({ name, help, labelNames: [...labels], registers })),
+      getOrCreate(name, () => new Counter({ name, help, labelNames: [...labels], registers })),
     gauge: (name: string, help: string, read?: () => number | Promise<number>): Gauge => {
       const collect = async function (this: Gauge) {
         if (read) this.set(await read())
       }
-      return known(name, () => new Gauge({ name, help, registers, ...(read && { collect }) }))
+      return getOrCreate(name, () => new Gauge({ name, help, registers, ...(read && { collect }) }))
     },
     /** The first `read` of the same labels stays. */
     labeledGauge: (name: string, help: string, labels: Record<string, string>, read: () => Promise<number>): void => {
@@ -68,10 +68,10 @@ export function createMetrics() {
         this.reset()
         for (const { labels: of, value } of rows) this.set(of, value)
       }
-      known(name, () => new Gauge({ name, help, registers, labelNames: [...labels], collect }))
+      getOrCreate(name, () => new Gauge({ name, help, registers, labelNames: [...labels], collect }))
     },
     histogram: (name: string, help: string, labels: readonly string[] = [], buckets = latencyBuckets): Histogram =>
-      known(name, () => new Histogram({ name, help, labelNames: [...labels], buckets: [...buckets], registers })),
+      getOrCreate(name, () => new Histogram({ name, help, labelNames: [...labels], buckets: [...buckets], registers })),
     render: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
   }
 }

@@ -90,7 +90,7 @@ describe('The file of identity providers', () => {
   })
 
   it('takes issuers by https, or by http on a loopback address', async () => {
-    const taken = [
+    const issuers = [
       'https://a.example',
       'https://a.example/realms/b',
       'http://localhost:9000',
@@ -106,7 +106,7 @@ describe('The file of identity providers', () => {
       'a.example',
       'http://127.0.0.1.a.example',
     ]
-    for (const issuer of taken) expect(await faultsOf({ ...right, issuer }), issuer).to.deep.equal([])
+    for (const issuer of issuers) expect(await faultsOf({ ...right, issuer }), issuer).to.deep.equal([])
     for (const issuer of others) expect(await faultsOf({ ...right, issuer }), issuer).to.have.length(1)
   })
 

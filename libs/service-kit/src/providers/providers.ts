@@ -37,8 +37,8 @@ function findRepeated(providers: readonly IdentityProvider[], name: 'id' | 'issu
   })
 }
 
-async function withSecret(given: IdentityProvider, at: number, faults: string[]): Promise<Provider> {
-  const { clientSecretFile, clientSecret = '', ...provider } = given
+async function withSecret(entry: IdentityProvider, at: number, faults: string[]): Promise<Provider> {
+  const { clientSecretFile, clientSecret = '', ...provider } = entry
   if (clientSecretFile === undefined) return { ...provider, clientSecret }
   const text = await readFile(clientSecretFile, 'utf8').catch(() => '')
   const fault = `providers[${at}].clientSecretFile: cannot read the file it names, or it is empty`

@@ -50,7 +50,7 @@ function startSpan(tracer: Tracer, name: string, { kind, attributes, parent }: S
     traceparent: `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`,
     startChild: (child, childKind, childAttributes = {}) =>
       startSpan(tracer, child, { kind: childKind, attributes: childAttributes, parent: span.spanContext() }),
-    rename: (given) => void span.updateName(given),
+    rename: (newName) => void span.updateName(newName),
     set: (more) => void span.setAttributes(more),
     end: (error) => {
       if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR }).setAttribute('error.type', typeOf(error))

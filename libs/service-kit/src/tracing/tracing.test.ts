@@ -69,8 +69,8 @@ describe('Tracing', () => {
     await tracing[Symbol.asyncDispose]()
 
     const warnings = await eventually('the warning', () => {
-      const found = lines.filter(({ msg }) => String(msg).startsWith('traces cannot be exported'))
-      return found.length > 0 && found
+      const matches = lines.filter(({ msg }) => String(msg).startsWith('traces cannot be exported'))
+      return matches.length > 0 && matches
     })
     expect(warnings).to.have.length(1)
   })

@@ -85,8 +85,8 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
   async function* changes(after?: number): AsyncGenerator<AccountChanges, void> {
     for (let more = true; more;) {
       const query = after === undefined ? '' : `?after=${after}`
-      const asked = ask<AccountChanges & { more: boolean }>(`accounts/changes${query}`)
-      const page = await asked.catch((error: unknown) => {
+      const reply = ask<AccountChanges & { more: boolean }>(`accounts/changes${query}`)
+      const page = await reply.catch((error: unknown) => {
         if (error instanceof AskRefused && error.code === 'version_unknown' && after !== 0) return undefined
         throw error
       })
@@ -102,8 +102,10 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
       return (await Promise.all(pages)).flatMap(({ accounts }) => accounts)
     },
     online: async (ids) => {
-      const asked = inGroups(ids, presencesAtOnce).map((some) => ask<{ presences: object }>('presence', { ids: some }))
-      return new Set((await Promise.all(asked)).flatMap(({ presences }) => Object.keys(presences)))
+      const replies = inGroups(ids, presencesAtOnce).map((some) =>
+        ask<{ presences: object }>('presence', { ids: some }),
+      )
+      return new Set((await Promise.all(replies)).flatMap(({ presences }) => Object.keys(presences)))
     },
     changes,
   }

@@ -127,8 +127,8 @@ export async function connectUpstream(options: UpstreamOptions): Promise<Upstrea
     audienceChanged(userIds) {
       nc.publish(`${subject}.deliver`, JSON.stringify({ audienceChanged: userIds }))
     },
-    onEvent(...given: [EventHandler] | [readonly EventName[], EventHandler]) {
-      const [names, handle] = given.length === 1 ? [eventNames, given[0]] : given
+    onEvent(...args: [EventHandler] | [readonly EventName[], EventHandler]) {
+      const [names, handle] = args.length === 1 ? [eventNames, args[0]] : args
       for (const event of names) {
         const [stream, consumer] = [`${prefix}-${streamOf(event)}`, `upstream_${name}_${event}`]
         events.push(subscribeEvent(nc, { stream, consumer, event, handle, onError }))

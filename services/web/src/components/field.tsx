@@ -196,7 +196,7 @@ export function Field(props: FieldProps) {
     />
   )
   return (
-    <Labelled {...{ label, name, optional, hint, error, good, aside }}>
+    <Labelled label={label} name={name} optional={optional} hint={hint} error={error} good={good} aside={aside}>
       {action ? (
         <div className="input-group">
           {control}

@@ -69,8 +69,8 @@ export function JoiningCard({ settings, onSaved }: Props) {
           />
         </div>
         {(mutation.error || mutation.waitSeconds > 0) && <MutationError mutation={mutation} />}
-        {approvalRequired && <NumberForm name="denialBlockHours" {...{ settings, onSaved }} />}
-        <NumberForm name="memberInvites" {...{ settings, onSaved }} />
+        {approvalRequired && <NumberForm name="denialBlockHours" settings={settings} onSaved={onSaved} />}
+        <NumberForm name="memberInvites" settings={settings} onSaved={onSaved} />
       </div>
     </Card>
   )

@@ -59,10 +59,13 @@ export function RegistrationQueue({ rows, order, onDecided }: Props) {
       onBlur={queue.onBlur}
     >
       <RegistrationToolbar
-        {...{ rows, queue, decisions, undo }}
+        rows={rows}
+        queue={queue}
+        decisions={decisions}
+        undo={undo}
         onAct={(decision) => decide(queue.selected, decision)}
       />
-      <RegistrationRows {...{ groups, queue }} decide={decideOne(decisions, decide)} />
+      <RegistrationRows groups={groups} queue={queue} decide={decideOne(decisions, decide)} />
       {asking && <asking.Dialog rows={asking.rows} work={leaving} onClose={() => setAsking(null)} />}
     </div>
   )

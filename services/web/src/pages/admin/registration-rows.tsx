@@ -11,7 +11,9 @@ type Decide = (id: string, decision: 'approve' | 'deny' | 'restore') => void
 type Props = { groups: readonly Group<Registration>[]; queue: Queue; decide: Decide }
 
 export function RegistrationRows({ groups, queue, decide }: Props) {
-  const row = (registration: Registration) => <Row key={registration.id} {...{ registration, queue, decide }} />
+  const row = (registration: Registration) => (
+    <Row key={registration.id} registration={registration} queue={queue} decide={decide} />
+  )
   return (
     <ul className="card list registrations">
       {groups.map(({ network, rows }) =>
@@ -19,7 +21,7 @@ export function RegistrationRows({ groups, queue, decide }: Props) {
           rows.map(row)
         ) : (
           <li key={network}>
-            <NetworkHead {...{ network, rows, queue }} />
+            <NetworkHead network={network} rows={rows} queue={queue} />
             <ul className="list registrations__group" aria-label={network}>
               {rows.map(row)}
             </ul>
@@ -65,7 +67,7 @@ function Row({ registration, queue, decide }: { registration: Registration; queu
       <Source registration={registration} />
       <div className="list-row__actions">
         {deniedAt === null ? (
-          <Acts {...{ id, username, decide }} isCurrent={queue.current === id} />
+          <Acts id={id} username={username} decide={decide} isCurrent={queue.current === id} />
         ) : (
           <>
             <Badge tone="bad">{t('Denied')}</Badge>

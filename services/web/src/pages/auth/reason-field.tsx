@@ -14,7 +14,9 @@ export function ReasonField({ value, onText, isRequired, error }: Props) {
       maxLength={limits.registrationReasonMax}
       hint={t('An admin reads this and decides whether to approve your account.')}
       problem={isRequired && !value.trim() && t('Tell the admins why you want to join.')}
-      {...{ value, onText, error }}
+      value={value}
+      onText={onText}
+      error={error}
     />
   )
 }

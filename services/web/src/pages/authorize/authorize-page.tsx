@@ -61,7 +61,8 @@ function Request({ uid, user, interaction }: PageProps & { interaction: Interact
 
   if (leaving) return <LeavingPage {...leaving} interaction={interaction} />
   if (isCode(error, 'interaction_unknown', 'application_unknown')) return <RefusedPage code="over" />
-  if (!isFresh) return <FreshLogIn {...{ user, interaction, mutation }} onDeny={() => decide('deny')} />
+  if (!isFresh)
+    return <FreshLogIn user={user} interaction={interaction} mutation={mutation} onDeny={() => decide('deny')} />
   const title = t('Log in to {name}', { name: application.name })
   if (!isAsked) return <AllowedPage title={title} mutation={mutation} onRetry={() => decide('allow')} />
   return (
