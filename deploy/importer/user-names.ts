@@ -36,7 +36,7 @@ export function settleNames({ report }: ImportContext, users: User[], isTaken: (
       report.tell(
         'users',
         user.id,
-        `its name ${preferredName} belongs to another account: the name is now ${user.username} now`,
+        `its name ${preferredName} belongs to another account: the name is now ${user.username}`,
       )
     else if (!user.is_deleted && !user.isExact)
       report.tell('users', user.id, `its name is ${preferredName} now, as names are stored`)
