@@ -134,7 +134,7 @@ describe('a backup, restore or import that is killed, or finds no room', functio
     expect([await litter(), await countUsers(target.url)]).to.deep.equal([[], 0])
 
     // The rows may be there, and need the file.
-    await using last = await holdAt(target.url, 'insert on uploads', { isAtCommit: true })
+    await using last = await holdAt(target.url, 'insert on instance_settings', { isAtCommit: true })
     const unknown = await last.lose(restore())
     expect(unknown.code, unknown.errors).to.equal(5)
     expect(unknown.errors).to.match(

@@ -8,6 +8,9 @@ export const stopLimitMs = 35_000
 /** Shares of a drain's time: for accepting connections, and for closing silent ones. */
 export const acceptShare = 1 / 150
 export const idleShare = 1 / 30
+/** How many turns of the event loop a drain waits for one that accepts nothing and is as short. */
+export const mostAcceptTurns = 1_000
+export const shortTurnMs = 0.25
 export const drainSweepMs = 50
 export const drainFlushMs = 200
 export const waitingDrainMs = 150

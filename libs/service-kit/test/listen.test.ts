@@ -107,6 +107,18 @@ describe('A listener', () => {
     }
   })
 
+  it('answers, as a service, on connections that wait to be accepted when it stops', async () => {
+    const answer = (_request: unknown, response: ServerResponse) => void response.end('ok')
+    const listening = await listen(answer, { ...here, announceDrain: true })
+    const replies = Array.from({ length: 8 }, () => exchange(listening.url, { agent: false, method: 'POST' }))
+    // The kernel completes them, while this turn of the event loop accepts none.
+    await new Promise<void>((resolve) => void process.nextTick(resolve))
+    await listening[Symbol.asyncDispose]()
+
+    const texts = (await Promise.all(replies)).map(({ text }) => text)
+    expect(texts).to.deep.equal(Array(8).fill('ok'))
+  })
+
   it('loses none of thousands of requests under load: each is answered, or its connection was refused', async () => {
     const listening = await listen((_request, response) => void setTimeout(() => response.end('ok'), 2), {
       ...here,

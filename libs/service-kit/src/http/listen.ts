@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http'
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net'
-import { setTimeout as pause } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import { ConfigurationError } from '../config/configuration.ts'
 import { acceptShare, drainFlushMs, drainMs, drainSweepMs, headerBytes, idleShare } from '../policy.ts'
+import { mostAcceptTurns, shortTurnMs } from '../policy.ts'
 import { inProcessConnections } from './in-process-connections.ts'
 
 export type Lifecycle = { draining: boolean }
@@ -98,8 +99,8 @@ async function drain(server: Server, connections: Connections, options: ListenOp
   const limit = setTimeout(() => void endAll(connections, options.lateHeaders), limitMs)
   if (options.announceDrain) {
     onEachResponse(server, (response) => response.setHeader(drainingHeader, '1'))
-    // Closing a listener resets the connections that wait to be accepted.
     if (connections.open.size > 0) await pause(limitMs * acceptShare)
+    await acceptWaiting(server)
   }
   onEachResponse(server, (response) => response.setHeader('Connection', 'close'))
   // `http.Server.close` closes idle connections at once and loses what is on the wire.
@@ -111,6 +112,22 @@ async function drain(server: Server, connections: Connections, options: ListenOp
   clearInterval(sweep)
   clearTimeout(limit)
   server.close()
+}
+
+/**
+ * Closing a listener resets the connections that wait to be accepted, and a turn of the event loop accepts one of them. Resolves
+ * after a turn that accepted none, and was too short for another one to come.
+ */
+async function acceptWaiting(server: Server): Promise<void> {
+  let accepted = 0
+  const count = () => void (accepted += 1)
+  server.on('connection', count)
+  for (let turn = 0; turn < mostAcceptTurns; turn += 1) {
+    const [before, startedAt] = [accepted, performance.now()]
+    await nextTurn()
+    if (accepted === before && performance.now() - startedAt < shortTurnMs) break
+  }
+  server.off('connection', count)
 }
 
 function onEachResponse(server: Server, change: (response: ServerResponse) => void): void {
