@@ -110,7 +110,7 @@ describe('A listener', () => {
   it('answers, as a service, on connections that wait to be accepted when it stops', async () => {
     const answer = (_request: unknown, response: ServerResponse) => void response.end('ok')
     const listening = await listen(answer, { ...here, announceDrain: true })
-    const replies = Array.from({ length: 8 }, () => exchange(listening.url, { agent: false, method: 'POST' }))
+    const replies = Array.from({ length: 8 }, () => exchange(listening.url, { method: 'POST', agent: new Agent() }))
     // The kernel completes them, while this turn of the event loop accepts none.
     await new Promise<void>((resolve) => void process.nextTick(resolve))
     await listening[Symbol.asyncDispose]()

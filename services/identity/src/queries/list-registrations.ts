@@ -49,13 +49,13 @@ export async function listRegistrations(
   const { sql, values, total } = text ? await findMatching(em, all, text) : all
   const page = `select ${columns} ${sql} and (denied_at is null or denied_at > ?) and id > ? order by registrations.id limit ?`
   const counting = `select count(*)::int as total from (select ${sql} and denied_at is null limit ${limits.waitingCountMax}) as waiting`
-  const [rows, [counted]] = await Promise.all([
+  const [rows, waiting] = await Promise.all([
     read<Row>(em, page, [...values, denied, cursor ?? '0', limit + 1]),
-    total === undefined ? read<{ total: number }>(orm.em.fork(), counting, values) : [{ total }],
+    total ?? read<{ total: number }>(orm.em.fork(), counting, values).then(([row]) => row?.total ?? 0),
   ])
   const registrations = rows.slice(0, limit)
   const nextCursor = rows.length > limit ? (registrations.at(-1)?.id ?? null) : null
-  return { registrations, total: counted?.total ?? 0, nextCursor }
+  return { registrations, total: waiting, nextCursor }
 }
 
 /**
