@@ -123,7 +123,7 @@ export const policy = {
   mailDayMs: 24 * 60 * 60 * 1000,
   mailBackoff: { firstMs: 60_000, mostMs: 15 * 60 * 1000 },
   mailsAtOnce: 20,
-  /** At least for each mail: a hundred a second at most, of one replica. */
+  /** Between two mails: a hundred a second at most, of one replica. */
   mailMs: 10,
   mailLeaseMs: 3 * 60 * 1000,
   /** An address of many accounts. */

@@ -33,21 +33,22 @@ export async function startMailSender(deps: SenderDeps & Pick<Deps, 'timer'>): P
 }
 
 /**
- * At least once, in the order in which they are due. Stops while the server cannot be reached. With `pause`, in milliseconds, a
- * mail server that is fast leaves time for requests.
+ * At least once, in the order in which they are due. Stops while the server cannot be reached. `pause`, in milliseconds, comes
+ * before each mail of a batch, so that a fast mail server leaves time for requests.
  */
 export async function sendDueMails(deps: SendingDeps, pause?: (ms: number) => Promise<void>): Promise<void> {
   for (;;) {
-    const startedAt = deps.clock.now()
     const { taken, isMore } = await takeDue(deps)
     if (taken.length > 0) {
       const { instanceName } = await loadSettings(deps.orm.em)
-      const outcomes = await Promise.all(taken.map((mail) => send(deps, mail, instanceName)))
+      const sending = taken.map(async (mail, place) => {
+        await pause?.(place * policy.mailMs)
+        return await send(deps, mail, instanceName)
+      })
+      const outcomes = await Promise.all(sending)
       if (outcomes.includes('unreachable')) return
     }
     if (!isMore) return
-    const restMs = taken.length * policy.mailMs - (deps.clock.now() - startedAt)
-    if (restMs > 0) await pause?.(restMs)
   }
 }
 
