@@ -97,7 +97,10 @@ type Target = Omit<Place, 'selector'> & { name: string; option?: string }
 
 type Search = Target & { selector: string }
 
-/** Runs in the page, as a whole. The first visible element with the name, or of it the option with that text. */
+/**
+ * Runs in the page, as a whole. The first visible element with the name, once it is where the look before found it: a click on a
+ * menu that moves would meet its neighbor. Or of it the option with that text.
+ */
 function findElement({ selector, name, row, option }: Search): Element | null {
   const isNamed = (element: Element) => {
     const labels = [...((element as HTMLInputElement).labels ?? [])].map((label) => label.innerText)
@@ -110,8 +113,14 @@ function findElement({ selector, name, row, option }: Search): Element | null {
   const isUsable = (element: Element) =>
     element.checkVisibility() && !element.matches(':disabled, [aria-disabled=true]')
   const element = [...(place?.querySelectorAll(selector) ?? [])].find((each) => isUsable(each) && isNamed(each))
-  if (option === undefined) return element ?? null
-  return [...((element as HTMLSelectElement | undefined)?.options ?? [])].find(({ text }) => text === option) ?? null
+  const target = element as (Element & { placeBefore?: string }) | undefined
+  if (!target) return null
+  const { x, y } = target.getBoundingClientRect()
+  const [before, now] = [target.placeBefore, `${x} ${y}`]
+  target.placeBefore = now
+  if (before !== now) return null
+  if (option === undefined) return target
+  return [...(target as unknown as HTMLSelectElement).options].find(({ text }) => text === option) ?? null
 }
 
 /** Runs in the page, as a whole. */
