@@ -604,12 +604,14 @@ describe('every dialog by keyboard alone', function () {
         await page.keyboard.press('Enter')
         await page.getByRole('dialog').locator('[aria-invalid=true], .form-message--error .icon').first().waitFor()
 
+        const changesBefore = [...changes]
         await page.keyboard.press('Escape')
         await page.keyboard.press('Tab')
         await expectFocus('Discard')
         await page.keyboard.press('Enter')
 
         await expectClosed(entry.openerAfter ?? menu)
+        expect(changes).to.deep.equal(changesBefore)
       })
     } else if (first === 'Cancel' || first === 'Done') {
       it(`${component} by “${opener}” does nothing on the space of somebody who types, nor on Enter`, async () => {

@@ -19,8 +19,8 @@ import type { UpstreamAudience } from './upstream-audience.ts'
  * change twice.
  *
  * Callers. The reconciler and the eviction call `recorded` after a commit. Each heartbeat calls `wake`, because a message
- * of another node may be lost. Peers report the presence of their users over the bus. A deletion calls `sendDeletion`,
- * because the audience of a deleted account can no longer be read.
+ * of another node may be lost. An announcement of an upstream calls `recordAgain`. Peers report the presence of their users
+ * over the bus. A deletion calls `sendDeletion`, because the audience of a deleted account can no longer be read.
  *
  * What must never happen:
  * - A change falls between two reads. The first snapshot is taken before the first handshake, and a read shows what was
