@@ -197,6 +197,10 @@ describe('registrations that wait for approval in the browser', function () {
     await admin.keyboard.press('Enter')
     await actions.waitForText(admin, shown('Denied: {count}. You can undo this for one minute.', { count: 100 }))
     expect(await count('registrations where denied_at is not null')).to.equal(100)
+    await eventually(
+      'they are shown as denied',
+      async () => (await rowOf(admin, 'robot_').getByText(shown('Denied')).count()) === 100,
+    )
     await eventually('the focus goes to a person', async () =>
       admin.evaluate(() => /registration/.test(document.activeElement?.id ?? '')),
     )
@@ -204,9 +208,18 @@ describe('registrations that wait for approval in the browser', function () {
     await admin.keyboard.press('Control+a')
     await admin.keyboard.press('a')
     await actions.waitForText(admin, shown('Approve {count} registrations', { count: 3 }))
+    // The row from which the dialog was opened is gone before the dialog is.
+    await admin.route('**/api/admin/registrations/decide', async (route) => {
+      const path = '/api/admin/registrations/decide'
+      const response = await answered(postJson(instance, path, route.request().postDataJSON() as object, adminToken))
+      await rowOf(admin, 'ada').waitFor({ state: 'detached' })
+      await route.fulfill({ json: await response.json() })
+    })
     await admin.keyboard.press('Tab')
     await admin.keyboard.press('Enter')
     await actions.waitForText(admin, shown('Approved: {count}', { count: 3 }))
+    await admin.getByRole('dialog').waitFor({ state: 'detached' })
+    await admin.unroute('**/api/admin/registrations/decide')
 
     expect(await count("users where username in ('ada', 'grace', 'hedy')")).to.equal(3)
     const blocked = await ask('robot_too', {}, '198.51.100.1')

@@ -32,6 +32,10 @@ export function RegistrationQueue({ rows, order, onDecided }: Props) {
     queue.leave(new Set(body.ids))
     return outcome
   }
+  const closeDialog = () => {
+    queue.onDialogClose()
+    setAsking(null)
+  }
   const undo = () => decisions.denied && decisions.restore(decisions.denied.ids)
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
     if (event.altKey || (event.repeat && !event.key.startsWith('Arrow'))) return
@@ -50,14 +54,7 @@ export function RegistrationQueue({ rows, order, onDecided }: Props) {
     return true
   }
   return (
-    <div
-      className="stack"
-      ref={queue.ref}
-      tabIndex={-1}
-      onKeyDown={onKeyDown}
-      onFocus={queue.onFocus}
-      onBlur={queue.onBlur}
-    >
+    <div className="stack" tabIndex={-1} onKeyDown={onKeyDown} {...queue.list}>
       <RegistrationToolbar
         rows={rows}
         queue={queue}
@@ -66,7 +63,7 @@ export function RegistrationQueue({ rows, order, onDecided }: Props) {
         onAct={(decision) => decide(queue.selected, decision)}
       />
       <RegistrationRows groups={groups} queue={queue} decide={decideOne(decisions, decide)} />
-      {asking && <asking.Dialog rows={asking.rows} work={leaving} onClose={() => setAsking(null)} />}
+      {asking && <asking.Dialog rows={asking.rows} work={leaving} onClose={closeDialog} />}
     </div>
   )
 }

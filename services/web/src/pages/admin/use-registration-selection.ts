@@ -7,8 +7,7 @@ export type Queue = ReturnType<typeof useSelection>
 /** Which rows are selected, and which has the focus: another admin may take it away. */
 export function useSelection(ids: readonly string[]) {
   const [selection, setSelection] = useState(selections.emptySelection)
-  const ref = useRef<HTMLDivElement>(null)
-  const hasFocus = useRef(false)
+  const { hasFocus, focusRow, keepFocus, list, onDialogClose } = useListFocus()
   const last = useRef<{ ids: readonly string[]; current: string | null }>({ ids: [], current: null })
   const isThere = selection.current !== null && ids.includes(selection.current)
   const gone = new Set(last.current.ids.filter((id) => !ids.includes(id)))
@@ -17,21 +16,17 @@ export function useSelection(ids: readonly string[]) {
   const current = isThere ? selection.current : nextThere()
   const selected = ids.filter((id) => selection.ids.has(id))
 
-  const focusRow = (id: string | null) => {
-    // Without a row that waits, the keys that are left still work.
-    const row = id === null ? null : ref.current?.querySelector<HTMLElement>(`#${selections.rowFieldOf(id)}`)
-    ;(row ?? ref.current)?.focus()
-  }
   useLayoutEffect(() => {
     last.current = { ids, current }
-    if (hasFocus.current && document.activeElement === document.body) focusRow(current)
+    keepFocus(current)
   })
   const goTo = (to: string, isRange = false) => {
     setSelection((before) => selections.moveTo(ids, { ...before, current }, to, isRange))
     focusRow(to)
   }
   return {
-    ref,
+    list,
+    onDialogClose,
     current,
     selected,
     /** What a key is about. */
@@ -61,12 +56,38 @@ export function useSelection(ids: readonly string[]) {
     reach: (id: string) =>
       setSelection((before) => (before.current === id ? before : { ...before, current: id, anchor: id })),
     clear: () => setSelection((before) => ({ ...before, ids: new Set<string>() })),
-    onFocus: () => (hasFocus.current = true),
-    onBlur: ({ target, currentTarget }: FocusEvent<HTMLElement>) => {
-      // An element that is removed may lose the focus in this event.
-      setTimeout(() => {
-        if (target.isConnected && !currentTarget.contains(document.activeElement)) hasFocus.current = false
-      })
+  }
+}
+
+/** `list`: for the element around the rows. `keepFocus`: after each change of the page, with the row that is current. */
+function useListFocus() {
+  const ref = useRef<HTMLDivElement>(null)
+  const hasFocus = useRef(false)
+  const isDialogClosed = useRef(false)
+  const focusRow = (id: string | null) => {
+    // Without a row that waits, the keys that are left still work.
+    const row = id === null ? null : ref.current?.querySelector<HTMLElement>(`#${selections.rowFieldOf(id)}`)
+    ;(row ?? ref.current)?.focus()
+  }
+  return {
+    hasFocus,
+    focusRow,
+    keepFocus: (current: string | null) => {
+      const isLost = isDialogClosed.current || document.activeElement === document.body
+      isDialogClosed.current = false
+      if (hasFocus.current && isLost) focusRow(current)
+    },
+    /** The row from which the dialog was opened may be gone: the dialog gives the focus to the page then. */
+    onDialogClose: () => (isDialogClosed.current = true),
+    list: {
+      ref,
+      onFocus: () => (hasFocus.current = true),
+      onBlur: ({ target, currentTarget }: FocusEvent<HTMLElement>) => {
+        // An element that is removed may lose the focus in this event.
+        setTimeout(() => {
+          if (target.isConnected && !currentTarget.contains(document.activeElement)) hasFocus.current = false
+        })
+      },
     },
   }
 }
