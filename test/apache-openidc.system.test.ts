@@ -4,9 +4,7 @@ import { openBrowser } from './open-browser.ts'
 import { startOpenidInstance } from './openid-instance.ts'
 
 /** Contract: 3, Applications. With another's certified client: Apache and its mod_auth_openidc. */
-describe('A wiki behind mod_auth_openidc', function () {
-  this.timeout(80_000)
-
+describe('A wiki behind mod_auth_openidc', () => {
   it('is read by who logs in here, and no longer once an admin has reset the password', async () => {
     await using instance = await startOpenidInstance()
     const { origin, alice } = instance

@@ -6,9 +6,7 @@ import { startInstance } from './instance.ts'
 
 const run = promisify(execFile)
 
-describe('the steps of docs/tutorials/api-tour.md', function () {
-  this.timeout(120_000)
-
+describe('the steps of docs/tutorials/api-tour.md', () => {
   it('work as printed', async () => {
     await using instance = await startInstance()
     const steps = [

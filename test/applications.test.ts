@@ -8,8 +8,7 @@ import { openBrowser } from './open-browser.ts'
 import { startOpenidInstance } from './openid-instance.ts'
 
 /** Contract: 3, Applications. The examples, with openid-client and jose, over the whole path. */
-describe('examples/applications', function () {
-  this.timeout(120_000)
+describe('examples/applications', () => {
   const opened = new AsyncDisposableStack()
   let instance: Awaited<ReturnType<typeof startOpenidInstance>>
   let page: string

@@ -132,8 +132,7 @@ function isWorkTested(script: string, name: string): boolean {
 const ofCi = (): string[] =>
   [...read('.ci/run').matchAll(/^part \S+ (.*)$/gm)].map(([, command = '']) => command.replace('--silent ', ''))
 
-describe('the commands of the docs', function () {
-  this.timeout(200_000)
+describe('the commands of the docs', () => {
   let folder: string
   before(async () => void (folder = await createDataFolder()))
   after(() => removeFolder(folder))

@@ -25,8 +25,7 @@ type Answer = { status: number; body: Record<string, never> }
 
 const password = 'a long password'
 
-describe('examples/chat', function () {
-  this.timeout(180_000)
+describe('examples/chat', () => {
   const resources = new AsyncDisposableStack()
   let example: Awaited<ReturnType<typeof startExample>>
   let database: Awaited<ReturnType<typeof openMigratedDatabase>>
@@ -76,7 +75,6 @@ describe('examples/chat', function () {
 
   async function openPage(token?: string, follow?: (socket: WebSocketRoute) => void): Promise<Page> {
     const page = await (await browser.newContext({ reducedMotion: 'reduce' })).newPage()
-    page.setDefaultTimeout(30_000)
     if (follow) await page.routeWebSocket(/\/ws$/, follow)
     if (token) await page.addInitScript((kept) => localStorage.setItem('service_token', kept), token)
     await page.goto(`${origin}/api/chat`)

@@ -1,8 +1,6 @@
 import { testFaults } from './faults/fault-tests.ts'
 
-describe('an instance under load, while Redis, identity, NATS and PostgreSQL are killed', function () {
-  this.timeout(280_000)
-
+describe('an instance under load, while Redis, identity, NATS and PostgreSQL are killed', () => {
   // faults.system.test.ts has all.
   testFaults({
     only: ['Redis killed', 'identity killed', 'NATS killed', 'PostgreSQL killed'],

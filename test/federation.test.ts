@@ -20,8 +20,7 @@ import {
 const stubs = 'POST /api/federation/stubs'
 const deletion = 'DELETE /api/federation/identity'
 
-describe('two whole instances', function () {
-  this.timeout(120_000)
+describe('two whole instances', () => {
   let pair: Awaited<ReturnType<typeof startPair>>
   let a: Place
   let b: Place

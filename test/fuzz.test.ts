@@ -1,8 +1,6 @@
 import { testFuzz } from './fuzz/fuzz-tests.ts'
 
-describe('an instance under 500 mutated requests and 200 mutated frames', function () {
-  this.timeout(240_000)
-
+describe('an instance under 500 mutated requests and 200 mutated frames', () => {
   // fuzz.system.test.ts has 5,000 of each.
   testFuzz({
     seed: 20_261_121,

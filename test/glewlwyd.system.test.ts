@@ -13,8 +13,7 @@ const clientSecret = 'aSecretOfTheChat'
 const ada = { username: 'ada', password: 'a password elsewhere' }
 
 /** Contract: 3, Identity providers. With another's provider, in C, as Debian has it. */
-describe('Glewlwyd as an identity provider', function () {
-  this.timeout(120_000)
+describe('Glewlwyd as an identity provider', () => {
   const opened = new AsyncDisposableStack()
   let origin: string
   let provider: string

@@ -11,8 +11,7 @@ import { startInstance } from './instance.ts'
 import { openBrowser, type TestBrowser } from './open-browser.ts'
 
 /** Contract: 3, Identity providers. With a certified implementation of OpenID Connect, over the whole path. */
-describe('A certified identity provider', function () {
-  this.timeout(120_000)
+describe('A certified identity provider', () => {
   const opened = new AsyncDisposableStack()
   let origin: string
   let issuer: string

@@ -18,8 +18,7 @@ const owner = 'the_owner'
  * A PostgreSQL as providers give it: the role that migrates is no superuser, owns no database, may create neither roles
  * nor extensions, and everything goes through a pooler by session.
  */
-describe('a managed PostgreSQL behind a pooler', function () {
-  this.timeout(120_000)
+describe('a managed PostgreSQL behind a pooler', () => {
   const scope = new AsyncDisposableStack()
   const { secret } = makeSecrets(scope)
   const ownerPassword = randomBytes(12).toString('hex')

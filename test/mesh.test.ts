@@ -1,9 +1,7 @@
 import { testMesh } from './mesh/mesh-tests.ts'
 
 /** Contract: 7, as a whole. */
-describe('a mesh of three instances under faults', function () {
-  this.timeout(280_000)
-
+describe('a mesh of three instances under faults', () => {
   // mesh.system.test.ts has four instances and all faults.
   testMesh({
     seed: 20_261_123,

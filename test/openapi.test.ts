@@ -12,9 +12,7 @@ const run = promisify(execFile)
 const useFrom = (origin: string) => run('python3', ['-B', join(import.meta.dirname, 'openapi-client.py'), origin])
 
 /** Contract: 8, public routes of the gateway. */
-describe('The OpenAPI document, in the hands of a client in Python that knows nothing else', function () {
-  this.timeout(120_000)
-
+describe('The OpenAPI document, in the hands of a client in Python that knows nothing else', () => {
   it('leads through an instance, and describes what comes, refusals too', async () => {
     await using instance = await startInstance()
 

@@ -8,8 +8,7 @@ const count = 5
 const password = 'a long password'
 
 /** Design: invariant 1; Contract: 3, Applications. The whole path, with the changes as people and admins make them. */
-describe('After the answer to a change no application has anything of the account', function () {
-  this.timeout(120_000)
+describe('After the answer to a change no application has anything of the account', () => {
   const opened = new AsyncDisposableStack()
   let instance: Awaited<ReturnType<typeof startOpenidInstance>>
   let config: oidc.Configuration

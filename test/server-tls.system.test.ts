@@ -1,8 +1,6 @@
 import { testServerTls, wrongCertificates } from './server-tls.ts'
 
 /** Contract: 8, TLS to Redis and NATS. */
-describe('TLS to Redis and NATS', function () {
-  this.timeout(240_000)
-
+describe('TLS to Redis and NATS', () => {
   testServerTls({ redis: wrongCertificates, nats: wrongCertificates })
 })

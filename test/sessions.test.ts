@@ -12,8 +12,7 @@ import { callApi } from './api.ts'
 type TestUser = { id: string; token: string }
 type Tab = { socket: WebSocket; messages: Record<string, unknown>[]; closed: Promise<number> }
 
-describe('sessions over two gateways and two session gateways', function () {
-  this.timeout(120_000)
+describe('sessions over two gateways and two session gateways', () => {
   let cluster: Cluster
   let database: pg.Client
   let admin: TestUser

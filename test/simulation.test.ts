@@ -6,9 +6,7 @@ import { findInSmall, formatFailure } from './simulation/report.ts'
 import { anything, smallScenarios, twoPrimaries } from './simulation/scenarios.ts'
 
 /** What is feared, with the real code between simulated servers. `npm run test:simulation` searches further. */
-describe('the cache of account states, in every order of what can happen, up to a bound', function () {
-  this.timeout(120_000)
-
+describe('the cache of account states, in every order of what can happen, up to a bound', () => {
   /** Design: invariant 1. */
   it('accepts nothing old after the answer, and answers everybody', async () => {
     const { finding, explored } = await findInSmall(undefined, [250])

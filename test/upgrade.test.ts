@@ -1,8 +1,6 @@
 import { testUpgrade } from './upgrade/upgrade-tests.ts'
 
-describe('a rolling upgrade of an instance under load: identity, the session gateway and a gateway are replaced', function () {
-  this.timeout(240_000)
-
+describe('a rolling upgrade of an instance under load: identity, the session gateway and a gateway are replaced', () => {
   // upgrade.system.test.ts replaces one of each.
   testUpgrade({
     replicas: { identity: 1, invite: 1, 'federation-fanout': 1, openid: 1, 'session-gateway': 1 },

@@ -54,8 +54,7 @@ const configOf = {
   },
 }
 
-describe('the examples of web servers before an instance', function () {
-  this.timeout(120_000)
+describe('the examples of web servers before an instance', () => {
   const scope = new AsyncDisposableStack()
   const authority = createAuthority('authority')
   // Another address than the proxy's, which alone is trusted.

@@ -12,8 +12,7 @@ import { runArguments } from './run-arguments.ts'
 const account = { username: 'alice', password: 'a long enough password' }
 const oneOfEach = roles.flatMap((role) => [`--${role}`, '1'])
 
-describe('npm run cluster', function () {
-  this.timeout(250_000)
+describe('npm run cluster', () => {
   let folder: string
   let cluster: Awaited<ReturnType<typeof startCluster>> | undefined
   before(async () => {

@@ -24,8 +24,7 @@ import { runArguments } from './run-arguments.ts'
 
 const password = 'a long enough password'
 
-describe('the command line beside an embedded instance', function () {
-  this.timeout(200_000)
+describe('the command line beside an embedded instance', () => {
   let folder: string
   let instance: Awaited<ReturnType<typeof startInstance>>
   before(async () => {

@@ -12,8 +12,7 @@ import { runArguments } from './run-arguments.ts'
 
 const account = { username: 'alice', password: 'a long enough password' }
 
-describe('npm start, its database', function () {
-  this.timeout(200_000)
+describe('npm start, its database', () => {
   let folder: string
   beforeEach(async () => {
     folder = await createDataFolder()

@@ -7,8 +7,7 @@ import { postJson } from './program.ts'
 const account = { username: 'ada', password: 'a long enough password' }
 const waiting = 24
 
-describe('npm start, when it is stopped under load', function () {
-  this.timeout(300_000)
+describe('npm start, when it is stopped under load', () => {
   let instance: Awaited<ReturnType<typeof startDrained>>
   let hashing = 0
 
@@ -69,8 +68,6 @@ describe('npm start, when it is stopped under load', function () {
   })
 })
 
-describe('npm start, when it is stopped under load', function () {
-  this.timeout(300_000)
-
+describe('npm start, when it is stopped under load', () => {
   it('Server going away: 1012, spread over a drain period: all of 300 sockets', () => expectSocketsClosed(300))
 })

@@ -14,8 +14,7 @@ import { query } from './query.ts'
 
 const password = 'a long enough password'
 
-describe('npm start, the instance in one process', function () {
-  this.timeout(200_000)
+describe('npm start, the instance in one process', () => {
   let parent: string
   const instances = new Map<string, Awaited<ReturnType<typeof startInstance>>>()
   before(async () => void (parent = await createDataFolder()))

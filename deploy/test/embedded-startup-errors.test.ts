@@ -10,8 +10,7 @@ import { openPostgres } from '../embedded/data-folder.ts'
 import { embeddedMain, fillDataFolder, readStartErrors, startInstance, startProgram } from './program.ts'
 import { faultOf } from './start-faults.ts'
 
-describe('npm start prints one line that names the variable, and exits with 1, on', function () {
-  this.timeout(200_000)
+describe('npm start prints one line that names the variable, and exits with 1, on', () => {
   let folder: string
   beforeEach(async () => {
     folder = await createDataFolder()

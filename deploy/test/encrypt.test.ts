@@ -27,9 +27,7 @@ const origin = 'https://b.example'
 const tables = ['second_factors', 'federation_credentials', 'mails', 'openid_keys', 'peers', 'approval_requests']
 
 /** Contract: 8, ENCRYPTION_SECRET. */
-describe('`encrypt` after a rotation of ENCRYPTION_SECRET', function () {
-  this.timeout(120_000)
-
+describe('`encrypt` after a rotation of ENCRYPTION_SECRET', () => {
   it('leaves nothing for the previous secret, changes nothing twice, and tells of what no secret reads', async () => {
     await using database = await migratedDatabase()
     const insert = async (table: string, ...rows: Record<string, string>[]) => {

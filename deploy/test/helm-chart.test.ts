@@ -32,8 +32,7 @@ function withoutAdditions(object: Manifest): Manifest {
   return JSON.parse(JSON.stringify(object, drop)) as Manifest
 }
 
-describe('the Helm chart', function () {
-  this.timeout(120_000)
+describe('the Helm chart', () => {
   let helm: Awaited<ReturnType<typeof openHelm>>
   const render = (values: object): Promise<Manifest[]> => helm.render(chart, values)
   const find = (objects: readonly Manifest[], kind: string, name: string): Manifest | undefined =>

@@ -169,7 +169,6 @@ describe('Logins with identity providers on two replicas, of which one is killed
   it('a browser whose replica is killed while the person is at the provider comes back, and goes on', async () => {
     await using browser = await launchChromium()
     const page = await browser.newPage()
-    page.setDefaultTimeout(30_000)
     const click = (name: string) => page.getByRole('button', { name, exact: true }).click()
     const identify = async () => {
       await click('Log in with own')

@@ -91,8 +91,7 @@ const kept: Record<string, { change: string; told?: RegExp }> = {
   },
 }
 
-describe('a hostile file in the import', function () {
-  this.timeout(300_000)
+describe('a hostile file in the import', () => {
   const scope = new AsyncDisposableStack()
   let folder: string
   let database: string

@@ -176,8 +176,7 @@ const rows = {
   dm_reactions: [{ id: 1, dm_message_id: dmMessage, user_id: ada, emoji: '🎉' }],
 }
 
-describe('the import of an instance of the other chat server', function () {
-  this.timeout(300_000)
+describe('the import of an instance of the other chat server', () => {
   let folder: string
   before(async () => {
     folder = await createDataFolder()

@@ -153,7 +153,6 @@ function hasKubectl(): boolean {
 }
 
 describe('the Kubernetes manifests', function () {
-  this.timeout(120_000)
   const base = 'deploy/kubernetes/base'
   const example = 'deploy/kubernetes/example'
   /** Those that the example names in a comment. */

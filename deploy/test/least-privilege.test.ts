@@ -15,8 +15,7 @@ import { postJson } from './program.ts'
 
 const account = { username: 'alice', password: 'a long enough password' }
 
-describe('an instance with the secrets and permissions of the container files', function () {
-  this.timeout(200_000)
+describe('an instance with the secrets and permissions of the container files', () => {
   const scope = new AsyncDisposableStack()
   let form: Awaited<ReturnType<typeof startContainerForm>>
   let cluster: Cluster

@@ -1,8 +1,6 @@
 import { testLogReaders } from './log-readers.ts'
 
-describe('a process whose log', function () {
-  this.timeout(200_000)
-
+describe('a process whose log', () => {
   // Each form, reader and moment once; log-readers.system.test.ts has all.
   testLogReaders([
     { form: 'embedded', what: 'goes away', when: 'at the start' },

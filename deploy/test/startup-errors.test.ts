@@ -32,8 +32,7 @@ function startOf<C extends { host: string; port: number }, O extends ResourceOpt
   return async (environment: Record<string, string>) => await startService(program, environment, signal)
 }
 
-describe('a process that cannot start prints one line that names the variable, and exits with 1:', function () {
-  this.timeout(200_000)
+describe('a process that cannot start prints one line that names the variable, and exits with 1:', () => {
   const resources = new AsyncDisposableStack()
   let environment: Record<string, string>
   let emptyDatabase: string

@@ -56,9 +56,7 @@ function expectNoSecret({ bodies }: Receiver, tokens: readonly string[]): void {
   }
 }
 
-describe('Traces, where OTEL_EXPORTER_OTLP_ENDPOINT is set', function () {
-  this.timeout(240_000)
-
+describe('Traces, where OTEL_EXPORTER_OTLP_ENDPOINT is set', () => {
   it('lead from the gateway through services, statements and the bus, without a secret', async () => {
     await using receiver = await startOtlpReceiver()
     await using cluster = await startTestCluster({ environment: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url } })

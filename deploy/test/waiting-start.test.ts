@@ -16,8 +16,7 @@ import { processEnvironment, startProgram } from './program.ts'
 
 const secret = 'a secret of more than thirty-two characters'
 
-describe('a process starts without the servers that it needs:', function () {
-  this.timeout(200_000)
+describe('a process starts without the servers that it needs:', () => {
   const resources = new AsyncDisposableStack()
   let databaseUrl: string
   let servers: { NATS_URL: string; REDIS_URL: string }

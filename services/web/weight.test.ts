@@ -8,8 +8,7 @@ import { dataFolder } from '../../tools/setup/project.js'
 /** Bytes of a cold visit in English, compressed by Brotli as the gateway sends them; what is of the API is not in it. */
 const limits = { login: 40_000, home: 60_000, settings: 75_000, admin: 75_000 }
 
-describe('The weight of the web app', function () {
-  this.timeout(120_000)
+describe('The weight of the web app', () => {
   const folder = join(dataFolder(), 'web')
   const built = (path: string) => readFile(join(folder, path), 'utf8')
   let assets: string[]

@@ -70,8 +70,7 @@ const accountPages: Target[] = [
   { name: 'audit log', path: '/admin/audit', ready: 'alice' },
 ]
 
-describe('accessibility of every page', function () {
-  this.timeout(240_000)
+describe('accessibility of every page', () => {
   const resources = new AsyncDisposableStack()
   let instance: Instance
   let browser: Browser

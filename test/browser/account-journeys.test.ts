@@ -8,8 +8,7 @@ import * as actions from './actions.ts'
 
 const password = 'a long password'
 
-describe('journeys through an account in the browser', function () {
-  this.timeout(120_000)
+describe('journeys through an account in the browser', () => {
   const resources = new AsyncDisposableStack()
   let instance: Instance
   let browser: Browser

@@ -7,8 +7,7 @@ import * as actions from './actions.ts'
 
 const ada = { username: 'ada', password: 'a long password' }
 
-describe('an account in the browser', function () {
-  this.timeout(120_000)
+describe('an account in the browser', () => {
   const resources = new AsyncDisposableStack()
   let instance: Instance
   let browser: Browser

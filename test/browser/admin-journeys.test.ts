@@ -9,8 +9,7 @@ import * as actions from './actions.ts'
 const password = 'a long password'
 const manyUsers = 10_000
 
-describe('journeys of an admin in the browser', function () {
-  this.timeout(120_000)
+describe('journeys of an admin in the browser', () => {
   const resources = new AsyncDisposableStack()
   let instance: Instance
   let browser: Browser

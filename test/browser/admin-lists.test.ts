@@ -6,8 +6,7 @@ import { postJson, startInstance, type Instance } from './start-instance.ts'
 import * as actions from './actions.ts'
 
 /** Contract: 5, Overview. */
-describe('lists and numbers of the administration in the browser', function () {
-  this.timeout(120_000)
+describe('lists and numbers of the administration in the browser', () => {
   const resources = new AsyncDisposableStack()
   let instance: Instance
   let browser: Browser

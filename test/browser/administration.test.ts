@@ -8,8 +8,7 @@ import * as actions from './actions.ts'
 const adminAccount = { username: 'alice', password: 'a long password' }
 const guest = { username: 'guest', password: 'a long password' }
 
-describe('the administration in the browser', function () {
-  this.timeout(120_000)
+describe('the administration in the browser', () => {
   const resources = new AsyncDisposableStack()
   let instance: Instance
   let browser: Browser

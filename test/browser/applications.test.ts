@@ -18,8 +18,7 @@ type Granted = Pick<oidc.TokenEndpointResponse & oidc.TokenEndpointResponseHelpe
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code'
 
 /** Contract: 3, Applications. */
-describe('applications that log people in, in the browser', function () {
-  this.timeout(180_000)
+describe('applications that log people in, in the browser', () => {
   const resources = new AsyncDisposableStack()
   const tokens: Record<string, string> = {}
   let instance: Instance

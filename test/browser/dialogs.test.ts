@@ -457,7 +457,6 @@ const cases: DialogCase[] = [
 const otherwise: readonly DialogName[] = ['CropDialog', 'DiscardDialog', 'LinkIdentityDialog']
 
 describe('every dialog by keyboard alone', function () {
-  this.timeout(120_000)
   const resources = new AsyncDisposableStack()
   let instance: Instance
   let browser: Browser
@@ -523,7 +522,6 @@ describe('every dialog by keyboard alone', function () {
       },
       [token, JSON.stringify({ userId: user.id, remotes: [remote] })] as const,
     )
-    page.setDefaultTimeout(30_000)
     // Nothing that a key could set off reaches the instance.
     await page.route('**/api/**', (route) => {
       const request = route.request()

@@ -37,8 +37,7 @@ function listOverflows(): string[] {
   return overflowing.map((field) => field.querySelector('label')?.innerText ?? '')
 }
 
-describe('journeys in other engines than Chromium', function () {
-  this.timeout(120_000)
+describe('journeys in other engines than Chromium', () => {
   const resources = new AsyncDisposableStack()
   let home: Instance
   let remote: Instance

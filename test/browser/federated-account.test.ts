@@ -8,8 +8,7 @@ import * as actions from './actions.ts'
 
 const password = 'a long password'
 
-describe('a federated account in the browser', function () {
-  this.timeout(180_000)
+describe('a federated account in the browser', () => {
   const resources = new AsyncDisposableStack()
   let home: Instance
   let remote: Instance

@@ -12,8 +12,7 @@ const newPassword = 'an even longer one'
 const fourthPassword = 'a fourth long password'
 const issuedCredential = '**/api/users/@me/federation-credential'
 
-describe('federation in the browser', function () {
-  this.timeout(180_000)
+describe('federation in the browser', () => {
   const resources = new AsyncDisposableStack()
   let home: Instance
   let remote: Instance

@@ -69,8 +69,7 @@ function waitForRequests(page: Page): Promise<unknown> {
   )
 }
 
-describe('script in what people, peers and operators wrote', function () {
-  this.timeout(240_000)
+describe('script in what people, peers and operators wrote', () => {
   const resources = new AsyncDisposableStack()
   let instance: Instance
   let browser: Browser

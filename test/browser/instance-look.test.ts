@@ -9,8 +9,7 @@ import { postJson, startInstance, type Instance } from './start-instance.ts'
 
 const admin = { username: 'alice', password: 'a long password' }
 
-describe('the look of an instance', function () {
-  this.timeout(120_000)
+describe('the look of an instance', () => {
   const resources = new AsyncDisposableStack()
   let instance: Instance
   let browser: Browser

@@ -8,8 +8,7 @@ import * as actions from './actions.ts'
 
 const password = 'a long password'
 
-describe('the web app by keyboard, without motion, and on paper', function () {
-  this.timeout(120_000)
+describe('the web app by keyboard, without motion, and on paper', () => {
   const resources = new AsyncDisposableStack()
   let instance: Instance
   let browser: Browser

@@ -89,8 +89,7 @@ const accountPages: Target[] = [
   { path: '/admin/settings', ready: say('Who can register') },
 ]
 
-describe('a language that is longer and runs from right to left', function () {
-  this.timeout(120_000)
+describe('a language that is longer and runs from right to left', () => {
   const resources = new AsyncDisposableStack()
   let instance: Instance
   let browser: Browser

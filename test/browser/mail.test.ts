@@ -9,8 +9,7 @@ import { postJson, startInstance, type Instance } from './start-instance.ts'
 
 const password = 'a long password'
 
-describe('mail in the browser', function () {
-  this.timeout(120_000)
+describe('mail in the browser', () => {
   const resources = new AsyncDisposableStack()
   let smtp: TestSmtpServer
   let instance: Instance

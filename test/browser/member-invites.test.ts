@@ -9,8 +9,7 @@ import { postJson, startInstance, type Instance } from './start-instance.ts'
 
 const password = 'a long password'
 
-describe('invites of members in the browser', function () {
-  this.timeout(120_000)
+describe('invites of members in the browser', () => {
   const resources = new AsyncDisposableStack()
   let instance: Instance
   let browser: Browser

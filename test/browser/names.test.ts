@@ -35,8 +35,7 @@ const initials: Partial<Record<keyof typeof names, string>> = {
   'is invisible': '',
 }
 
-describe('names that people chose', function () {
-  this.timeout(180_000)
+describe('names that people chose', () => {
   const resources = new AsyncDisposableStack()
   let instance: Instance
   let browser: Browser
@@ -66,7 +65,6 @@ describe('names that people chose', function () {
       )
     }
     page = await (await browser.newContext({ reducedMotion: 'reduce' })).newPage()
-    page.setDefaultTimeout(20_000)
     await page.addInitScript((kept) => localStorage.setItem('service_token', kept), token)
   })
 

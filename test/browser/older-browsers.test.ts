@@ -26,8 +26,7 @@ function removeApis(names: readonly string[]): void {
   }
 }
 
-describe('older browsers', function () {
-  this.timeout(120_000)
+describe('older browsers', () => {
   const resources = new AsyncDisposableStack()
   let instance: Instance
   let browser: Browser

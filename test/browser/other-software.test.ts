@@ -10,7 +10,6 @@ import * as actions from './actions.ts'
 const password = 'a long password'
 
 describe('what other software does to the pages', function () {
-  this.timeout(120_000)
   const resources = new AsyncDisposableStack()
   let instance: Instance
   let browser: Browser

@@ -29,8 +29,7 @@ const fileTypes: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-describe('outages in the browser', function () {
-  this.timeout(120_000)
+describe('outages in the browser', () => {
   const resources = new AsyncDisposableStack()
   let nats: LocalServer
   let instance: Instance

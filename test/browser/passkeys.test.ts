@@ -10,8 +10,7 @@ import * as actions from './actions.ts'
 const password = 'a long password'
 
 /** Contract: 3, Passkeys. */
-describe('passkeys in the browser', function () {
-  this.timeout(120_000)
+describe('passkeys in the browser', () => {
   const resources = new AsyncDisposableStack()
   let instance: Instance
   let browser: Browser

@@ -7,8 +7,7 @@ import * as actions from './actions.ts'
 
 const account = { username: 'admin', password: 'a long password' }
 
-describe('peers in the browser', function () {
-  this.timeout(180_000)
+describe('peers in the browser', () => {
   const resources = new AsyncDisposableStack()
   let asking: Instance
   let asked: Instance

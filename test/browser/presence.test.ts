@@ -8,8 +8,7 @@ import * as actions from './actions.ts'
 
 const password = 'a long password'
 
-describe('the presence of friends in the browser', function () {
-  this.timeout(120_000)
+describe('the presence of friends in the browser', () => {
   const resources = new AsyncDisposableStack()
   let instance: Instance
   let browser: Browser

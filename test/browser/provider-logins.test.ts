@@ -13,8 +13,7 @@ const logInButton = shown('Log in with {provider}', { provider: name })
 const icon = `data:image/svg+xml;base64,${Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>').toString('base64')}`
 
 /** Contract: 3, Identity providers. */
-describe('logging in with an identity provider in the browser', function () {
-  this.timeout(180_000)
+describe('logging in with an identity provider in the browser', () => {
   const resources = new AsyncDisposableStack()
   let provider: TestIdentityProvider
   let instance: Instance

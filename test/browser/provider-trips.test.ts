@@ -10,8 +10,7 @@ import { postJson, startInstance, type Instance } from './start-instance.ts'
 const password = 'a long password'
 const uni = { provider: 'Uni' }
 
-describe('a trip to an identity provider in the browser', function () {
-  this.timeout(120_000)
+describe('a trip to an identity provider in the browser', () => {
   const resources = new AsyncDisposableStack()
   let instance: Instance
   let browser: Browser
@@ -36,11 +35,8 @@ describe('a trip to an identity provider in the browser', function () {
     return (await registered.json()) as { token: string; user: { id: string } }
   }
 
-  async function openPage(token: string, path: string): Promise<Page> {
-    const page = await actions.openPage(browser, instance, { path, token, prepare: addAxe })
-    page.setDefaultTimeout(20_000)
-    return page
-  }
+  const openPage = (token: string, path: string): Promise<Page> =>
+    actions.openPage(browser, instance, { path, token, prepare: addAxe })
 
   /** Opens the settings of an account that `subject` of the provider logs in to, without a password. */
   async function openWithoutPassword(username: string, part: string, subject = username): Promise<Page> {

@@ -17,8 +17,7 @@ const previewAgents = {
   'Mozilla/5.0 (compatible; Discordbot/2.0; +https://discordapp.com)': 'text/html, image/*',
 } as const
 
-describe('registration at an instance that is closed', function () {
-  this.timeout(120_000)
+describe('registration at an instance that is closed', () => {
   const resources = new AsyncDisposableStack()
   let instance: Instance
   let browser: Browser

@@ -11,8 +11,7 @@ import * as actions from './actions.ts'
 
 const password = 'a long password'
 
-describe('a second factor in the browser', function () {
-  this.timeout(120_000)
+describe('a second factor in the browser', () => {
   const resources = new AsyncDisposableStack()
   let instance: Instance
   let browser: Browser

@@ -8,8 +8,7 @@ import { postJson, sharedInstance, type Instance } from './start-instance.ts'
 
 const password = 'a long password'
 
-describe('the settings of an account in the browser', function () {
-  this.timeout(120_000)
+describe('the settings of an account in the browser', () => {
   const resources = new AsyncDisposableStack()
   let instance: Instance
   let browser: Browser

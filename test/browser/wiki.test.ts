@@ -9,9 +9,7 @@ import { password, startOpenidInstance } from '../openid-instance.ts'
 import * as actions from './actions.ts'
 
 /** Contract: 3, Applications. The example as a wiki, with openid-client, in a browser. */
-describe('a person in a wiki that logs people in with this instance', function () {
-  this.timeout(90_000)
-
+describe('a person in a wiki that logs people in with this instance', () => {
   it('logs in and allows it on the pages of the web app, reads, and is out once an admin has reset the password', async () => {
     await using instance = await startOpenidInstance({ WEB_ROOT: join(dataFolder(), 'web') })
     const { origin, alice } = instance

@@ -86,9 +86,7 @@ async function runCommand(args: string[]): Promise<Ended & { kept: string | null
   return { ...ended, kept }
 }
 
-describe('npm run conformance', function () {
-  this.timeout(240_000)
-
+describe('npm run conformance', () => {
   for (const generation of [1, 2] as const) {
     it(`finds every row of generation ${generation} at this program, and leaves nothing behind`, async () => {
       await using target = await startTarget()

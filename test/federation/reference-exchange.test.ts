@@ -62,9 +62,7 @@ const stateOf = (userId: string) => ({
   sessionsEndedAt: null,
 })
 
-describe('events with the reference peer', function () {
-  this.timeout(120_000)
-
+describe('events with the reference peer', () => {
   it('its profiles and presences reach us, and every event leaves its queue', async () => {
     await using pair = await startPeers()
     await using profiles = await answerProfiles(pair)

@@ -71,8 +71,7 @@ describe('the oldest browsers', () => {
   })
 })
 
-describe('the lint rule against newer APIs', function () {
-  this.timeout(120_000)
+describe('the lint rule against newer APIs', () => {
   let folder: string
 
   beforeEach(async () => {
@@ -140,8 +139,7 @@ describe('the styles in the oldest browsers', () => {
     expect(listNewerStyles().filter((name) => used.has(name))).to.have.members(additions)
   })
 
-  it('have no newer color but where a browser says that it knows it', async function () {
-    this.timeout(120_000)
+  it('have no newer color but where a browser says that it knows it', async () => {
     await ensureWebBuilt()
     const folder = join(dataFolder(), 'web/assets')
     const built = readdirSync(folder)

@@ -36,8 +36,7 @@ describe('Redis as a cluster', () => {
       () => undefined,
     )
 
-  before(async function () {
-    this.timeout(180_000)
+  before(async () => {
     resources = new AsyncDisposableStack()
     cluster = resources.use(await startRedisCluster({ config: secret, password }))
     const connect = async () => resources.use(await connectRedisCache({ url: cluster.url, random: systemRandom, log }))

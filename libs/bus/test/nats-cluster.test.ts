@@ -9,8 +9,7 @@ import { expectDelivered, openPublishingProcess, rejectionOf } from './publishin
 const streams = ['gatehouse-events', 'gatehouse-changes'] as const
 
 /** Contract: 8, NATS of three nodes. */
-describe('The bus over three nodes of NATS', function () {
-  this.timeout(240_000)
+describe('The bus over three nodes of NATS', () => {
   const scope = new AsyncDisposableStack()
   const { log } = capturedLog()
   let nats: NatsCluster

@@ -41,9 +41,7 @@ function linesThatBreak(changes: { file: string; from: string; to: string }[]): 
   })
 }
 
-describe('A change of the contract', function () {
-  this.timeout(120_000)
-
+describe('A change of the contract', () => {
   it('is a type error in the client wherever it is not followed', () => {
     const lines = linesThatBreak([
       { file: 'endpoints/table.ts', from: "'/api/users/:id'", to: "'/api/users/:userId'" },

@@ -105,8 +105,7 @@ const key: string = canonicalUserKey(person, 'home.example')
 void key
 `
 
-describe('The packed client', function () {
-  this.timeout(180_000)
+describe('The packed client', () => {
   let folder: string
   let project: string
   let gzipBytes: Record<string, number>

@@ -10,8 +10,7 @@ import { connectionOf, createNotes, insert, onServer, setReadOnly, statusOf, wri
 /** Contract: 8, PostgreSQL. */
 const limitMs = 2_000
 
-describe('Connections to a read-only server', function () {
-  this.timeout(120_000)
+describe('Connections to a read-only server', () => {
   const scope = new AsyncDisposableStack()
   let pair: PostgresPair
   before(async () => {

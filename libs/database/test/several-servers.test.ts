@@ -9,8 +9,7 @@ import { connectionOf, createNotes, setReadOnly, statusOf, write } from './notes
 const limitMs = 2_000
 
 /** Contract: 8, Several PostgreSQL servers. */
-describe('DATABASE_URL with several servers', function () {
-  this.timeout(120_000)
+describe('DATABASE_URL with several servers', () => {
   const scope = new AsyncDisposableStack()
   let pair: PostgresPair
   let unused: number

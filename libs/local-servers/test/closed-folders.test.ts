@@ -11,7 +11,6 @@ const password = 'a password of the database'
 const isRoot = process.getuid?.() === 0 && process.platform === 'linux'
 
 describe('PostgreSQL of a process that is root', function () {
-  this.timeout(120_000)
   let outer: string
   let relocated: string | undefined
   beforeEach(async function () {
@@ -90,8 +89,6 @@ describe('PostgreSQL of a process that is root', function () {
 })
 
 describe('The log of a persistent PostgreSQL', function () {
-  this.timeout(120_000)
-
   it('holds neither rows nor statements nor parameters when a constraint is violated', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'gatehouse-postgres-'))
     try {

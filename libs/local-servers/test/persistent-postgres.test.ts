@@ -12,8 +12,7 @@ import { query } from './query.ts'
 
 const password = 'a password of the database'
 
-describe('a persistent PostgreSQL server', function () {
-  this.timeout(120_000)
+describe('a persistent PostgreSQL server', () => {
   let folder: string
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'gatehouse-postgres-'))

@@ -1,5 +1,6 @@
 import { requireProgram } from '@gatehouse/local-servers'
 import { chromium, type Browser, type BrowserContext } from 'playwright-core'
+import { waitLimitMs } from './eventually.ts'
 
 const flags = [
   '--headless',
@@ -39,6 +40,7 @@ function partOf(browser: Browser): Browser {
   const own = new Set<BrowserContext>()
   const newContext: Browser['newContext'] = async (options) => {
     const context = await browser.newContext(options)
+    context.setDefaultTimeout(waitLimitMs)
     own.add(context)
     context.once('close', () => own.delete(context))
     return context

@@ -1,5 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
+/** No wait that succeeds takes as long on a machine that is ten times slower. */
+export const waitLimitMs = 60_000
+
 /** Between two looks. One may take a core as long as what it waits for needs it: those of a long wait are rare. */
 const pauseMs = { shortest: 10, ofWaited: 0.1, longest: 100 }
 
@@ -10,7 +13,7 @@ const pauseMs = { shortest: 10, ofWaited: 0.1, longest: 100 }
 export async function eventually<T>(
   what: string,
   check: () => T | Promise<T>,
-  timeoutMs = 20_000,
+  timeoutMs = waitLimitMs,
 ): Promise<NonNullable<T>> {
   const startedAt = performance.now()
   const waited = () => performance.now() - startedAt

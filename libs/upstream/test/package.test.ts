@@ -42,8 +42,7 @@ export async function nameOf(request: Request): Promise<string | undefined> {
 export const isRefusal = (error: unknown): boolean => error instanceof InvalidCaller
 `
 
-describe('The packed library for upstreams', function () {
-  this.timeout(120_000)
+describe('The packed library for upstreams', () => {
   let folder: string
   let installed: string
 

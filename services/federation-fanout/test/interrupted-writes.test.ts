@@ -4,8 +4,7 @@ import { secretOfPeer, startFakePeer, type FakePeer } from './fake-peer.ts'
 import { startTestInstance, type TestInstance } from './harness.ts'
 
 /** Contract: 8, PostgreSQL. */
-describe('Where PostgreSQL ends a connection, or its disk is full, in the middle of', function () {
-  this.timeout(120_000)
+describe('Where PostgreSQL ends a connection, or its disk is full, in the middle of', () => {
   let instance: TestInstance
   let remote: FakePeer
   let writes: FaultyWrites

@@ -22,9 +22,7 @@ const waitMs = 60_000
 type Relay = { events: { messageId: string; profileUpdate: { displayName: string; profileUpdatedAt: number } }[] }
 
 /** Design: a change of a profile is not lost and does not come out of order, also when the process is killed. */
-describe('changes of profiles and kill -9', function () {
-  this.timeout(180_000)
-
+describe('changes of profiles and kill -9', () => {
   async function startWorld() {
     await using opening = new AsyncDisposableStack()
     const database = opening.use(await migratedDatabase())

@@ -6,8 +6,7 @@ import { movableClock } from '@gatehouse/test-kit/time'
 
 const day = 24 * 60 * 60_000
 
-describe('two instances', function () {
-  this.timeout(120_000)
+describe('two instances', () => {
   let a: TestInstance
   let b: TestInstance
   const clock = movableClock()

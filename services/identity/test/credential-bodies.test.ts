@@ -44,8 +44,7 @@ const names = [
 const fields = Object.fromEntries([...names, 'avatarColor', 'inviteToken'].map((name) => [name, field]))
 const body = fc.oneof({ weight: 9, arbitrary: fc.record(fields, { requiredKeys: [] }) }, fc.jsonValue({ maxDepth: 2 }))
 
-describe(`${bodies} bodies with passwords that are no such bodies (seed ${seed})`, function () {
-  this.timeout(120_000)
+describe(`${bodies} bodies with passwords that are no such bodies (seed ${seed})`, () => {
   let identity: TestIdentity
   let callers: User[]
   before(async () => {

@@ -24,8 +24,7 @@ type Attempt = () => Promise<number>
 const day = 24 * 60 * 60_000
 
 /** Contract: 8, PostgreSQL. */
-describe('Where PostgreSQL ends a connection, or its disk is full, in the middle of', function () {
-  this.timeout(120_000)
+describe('Where PostgreSQL ends a connection, or its disk is full, in the middle of', () => {
   let identity: TestIdentity
   let writes: FaultyWrites
   let admin: User

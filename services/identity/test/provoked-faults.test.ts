@@ -21,8 +21,7 @@ const maxConnections = 30
 const reservedForSuperusers = 3
 
 /** Contract: 8, PostgreSQL; 8, Readiness. Its other tests: libs/database/test/read-only-servers.test.ts. */
-describe('A PostgreSQL of its own', function () {
-  this.timeout(120_000)
+describe('A PostgreSQL of its own', () => {
   const scope = new AsyncDisposableStack()
   let server: LocalServer
   let identity: TestIdentity

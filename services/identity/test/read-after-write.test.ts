@@ -18,8 +18,7 @@ type Writer = {
 const replica = fc.nat({ max: 1 })
 const writes = fc.array(fc.tuple(replica, fc.nat({ max: 3 }), replica), { minLength: 1, maxLength: 4 })
 
-describe('Reads with two replicas', function () {
-  this.timeout(100_000)
+describe('Reads with two replicas', () => {
   const replicas: TestIdentity[] = []
   let admin: { id: string; username: string; isAdmin: true }
   let built = 0

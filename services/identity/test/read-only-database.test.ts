@@ -11,8 +11,7 @@ const connections = 10
 /** Contract: 8, PostgreSQL. */
 const limitMs = 2_000
 
-describe('while the address of PostgreSQL leads to a standby', function () {
-  this.timeout(120_000)
+describe('while the address of PostgreSQL leads to a standby', () => {
   const scope = new AsyncDisposableStack()
   const users: User[] = []
   let pair: PostgresPair

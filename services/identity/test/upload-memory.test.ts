@@ -40,8 +40,7 @@ if (process.platform === 'linux') {
     })
     after(async () => await opening.disposeAsync())
 
-    it('stays below 256 MiB in the service whatever is uploaded, and bounded in its conversion process', async function () {
-      this.timeout(120_000)
+    it('stays below 256 MiB in the service whatever is uploaded, and bounded in its conversion process', async () => {
       const images = await largeImages()
       const statuses: Record<string, number[]> = {}
 

@@ -9,8 +9,7 @@ const epoch = Date.UTC(2026, 5, 1)
 type Real = { invites: InviteHarness }
 type Step = fc.AsyncCommand<InviteModel, Real>
 
-describe('Invite status under any sequence of acts', function () {
-  this.timeout(100_000)
+describe('Invite status under any sequence of acts', () => {
   let invites: InviteHarness
 
   before(async () => void (invites = await startInviteHarness()))

@@ -9,8 +9,7 @@ import { logIn, offline, openBrowser, request, startHarness, type Harness } from
 const count = 8
 
 /** Design: invariant 1; Contract: 3, Applications. */
-describe('What ends a session ends what it allowed applications, at once and on any replica', function () {
-  this.timeout(60_000)
+describe('What ends a session ends what it allowed applications, at once and on any replica', () => {
   let harness: Harness
   before(async () => void (harness = await startHarness()))
   after(() => harness[Symbol.asyncDispose]())

@@ -19,8 +19,7 @@ type Person = Awaited<ReturnType<Harness['insertPerson']>>
  * The modules of the OpenID Foundation's oidcc-basic-certification-test-plan, by name. Each request has PKCE (RFC 9700, 2.1.1), which
  * most modules of the plan leave out. OpenID Connect Core 1.0; Contract: 3, Applications.
  */
-describe('Basic OP', function () {
-  this.timeout(60_000)
+describe('Basic OP', () => {
   let harness: Harness
   let person: Person
   let application: Awaited<ReturnType<Harness['insertApplication']>>

@@ -18,8 +18,7 @@ import {
 } from './harness.ts'
 
 /** Contract: 3, Applications. */
-describe('A log-in at an application', function () {
-  this.timeout(60_000)
+describe('A log-in at an application', () => {
   let harness: Harness
   before(async () => void (harness = await startHarness()))
   after(() => harness[Symbol.asyncDispose]())

@@ -7,8 +7,7 @@ import { policy } from '../src/policy.ts'
 import { openBrowser, origin, redirectUri, request, startHarness, type Harness } from './harness.ts'
 
 /** Contract: 3, Applications. */
-describe('A hostile application, and an end at the worst moment', function () {
-  this.timeout(60_000)
+describe('A hostile application, and an end at the worst moment', () => {
   let harness: Harness
   before(async () => void (harness = await startHarness()))
   after(() => harness[Symbol.asyncDispose]())

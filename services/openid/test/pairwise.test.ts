@@ -6,8 +6,7 @@ import { rotateKeys } from '@gatehouse/openid-keys'
 import { logIn, offline, openBrowser, origin, request, startHarness, type Harness } from './harness.ts'
 
 /** OpenID Connect Core, 8; Contract: 3, Applications. */
-describe('An application with pairwise subjects', function () {
-  this.timeout(60_000)
+describe('An application with pairwise subjects', () => {
   let harness: Harness
   before(async () => void (harness = await startHarness()))
   after(() => harness[Symbol.asyncDispose]())

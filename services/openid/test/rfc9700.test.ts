@@ -16,8 +16,7 @@ import {
 const basic = (id: string, given = secret) => `Basic ${Buffer.from(`${id}:${given}`).toString('base64')}`
 
 /** The list of RFC 9700, by its sections, but what basic-op.test.ts has; and what else hostile applications and people try. Contract: 3, Applications. */
-describe('RFC 9700', function () {
-  this.timeout(60_000)
+describe('RFC 9700', () => {
   let harness: Harness
   let application: Awaited<ReturnType<Harness['insertApplication']>>
   let config: oidc.Configuration

@@ -17,9 +17,7 @@ COPY --from=build --chown=10001:10001 /files-$TARGETARCH /app
 USER 10001:10001
 `
 
-describe('the image that buildah builds for a release', function () {
-  this.timeout(120_000)
-
+describe('the image that buildah builds for a release', () => {
   it('has each platform, the labels and times of the commit, and the same bytes when it is built again', async () => {
     await using scope = new AsyncDisposableStack()
     const folder = await mkdtemp(join(tmpdir(), 'gatehouse-image-'))

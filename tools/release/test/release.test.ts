@@ -23,8 +23,7 @@ import {
 } from './release-clone.ts'
 import { makeTools } from './stand-in-tools.ts'
 
-describe('npm run release', function () {
-  this.timeout(300_000)
+describe('npm run release', () => {
   const scope = new AsyncDisposableStack()
   let tools: Awaited<ReturnType<typeof makeTools>>
   let parent: string

@@ -73,7 +73,8 @@ function useListFocus() {
     hasFocus,
     focusRow,
     keepFocus: (current: string | null) => {
-      const isLost = isDialogClosed.current || document.activeElement === document.body
+      const { activeElement, body } = document
+      const isLost = activeElement === body || (isDialogClosed.current && !ref.current?.contains(activeElement))
       isDialogClosed.current = false
       if (hasFocus.current && isLost) focusRow(current)
     },
