@@ -5,11 +5,11 @@ export const headerBytes = 64 * 1024
 export const drainMs = 30_000
 /** After it, the process exits, whatever still runs. Contract: 8, drain. */
 export const stopLimitMs = 35_000
-/** Shares of a drain's time: for accepting connections, and for closing silent ones. */
+/** Shares of a drain's time: for accepting connections, for those that wait to be accepted, and for closing silent ones. */
 export const acceptShare = 1 / 150
+export const waitingShare = 1 / 30
 export const idleShare = 1 / 30
-/** How many turns of the event loop a drain waits for one that accepts nothing and is as short. */
-export const mostAcceptTurns = 1_000
+/** A turn of the event loop in which hardly another connection comes. */
 export const shortTurnMs = 0.25
 export const drainSweepMs = 50
 export const drainFlushMs = 200

@@ -4,7 +4,7 @@ import { Server as NetServer, type AddressInfo, type Socket } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import { ConfigurationError } from '../config/configuration.ts'
 import { acceptShare, drainFlushMs, drainMs, drainSweepMs, headerBytes, idleShare } from '../policy.ts'
-import { mostAcceptTurns, shortTurnMs } from '../policy.ts'
+import { shortTurnMs, waitingShare } from '../policy.ts'
 import { inProcessConnections } from './in-process-connections.ts'
 
 export type Lifecycle = { draining: boolean }
@@ -100,7 +100,7 @@ async function drain(server: Server, connections: Connections, options: ListenOp
   if (options.announceDrain) {
     onEachResponse(server, (response) => response.setHeader(drainingHeader, '1'))
     if (connections.open.size > 0) await pause(limitMs * acceptShare)
-    await acceptWaiting(server)
+    await acceptWaiting(server, limitMs * waitingShare)
   }
   onEachResponse(server, (response) => response.setHeader('Connection', 'close'))
   // `http.Server.close` closes idle connections at once and loses what is on the wire.
@@ -116,16 +116,20 @@ async function drain(server: Server, connections: Connections, options: ListenOp
 
 /**
  * Closing a listener resets the connections that wait to be accepted, and a turn of the event loop accepts one of them. Resolves
- * after a turn that accepted none, and was too short for another one to come.
+ * after a turn that accepted none, and was too short for another one to come. Under load no turn may be short, and under a
+ * flood each accepts one: after `patienceMs` the first is not asked for, after twice of that the second neither.
  */
-async function acceptWaiting(server: Server): Promise<void> {
+async function acceptWaiting(server: Server, patienceMs: number): Promise<void> {
+  const begunAt = performance.now()
   let accepted = 0
   const count = () => void (accepted += 1)
   server.on('connection', count)
-  for (let turn = 0; turn < mostAcceptTurns; turn += 1) {
-    const [before, startedAt] = [accepted, performance.now()]
+  for (let isDone = false; !isDone;) {
+    const [before, turnAt] = [accepted, performance.now()]
     await nextTurn()
-    if (accepted === before && performance.now() - startedAt < shortTurnMs) break
+    const now = performance.now()
+    const isShort = now - turnAt < shortTurnMs || now - begunAt > patienceMs
+    isDone = (accepted === before && isShort) || now - begunAt > 2 * patienceMs
   }
   server.off('connection', count)
 }
