@@ -1,3 +1,4 @@
+import { AssertionError } from 'node:assert'
 import { isDeepStrictEqual } from 'node:util'
 import type { MikroORM } from '@mikro-orm/postgresql'
 
@@ -75,7 +76,9 @@ export async function interruptEach(
     statuses.push(status)
     if (status !== 503) return statuses
     if (!hasFailed) throw new Error('it was 503 without the fault')
-    if (!isDeepStrictEqual(await read(), before)) throw new Error(`${fault} at statement ${count} left a half`)
+    const after = await read()
+    if (isDeepStrictEqual(after, before)) continue
+    throw new AssertionError({ message: `${fault} at statement ${count} left a half`, actual: after, expected: before })
   }
   throw new Error('it has no end')
 }

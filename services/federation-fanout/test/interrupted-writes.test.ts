@@ -1,5 +1,6 @@
 import { answered, interruptEach, openFaultyWrites, type FaultyWrites } from '@gatehouse/test-kit'
 import { expect } from 'chai'
+import { policy } from '../src/policy.ts'
 import { secretOfPeer, startFakePeer, type FakePeer } from './fake-peer.ts'
 import { startTestInstance, type TestInstance } from './harness.ts'
 
@@ -14,21 +15,27 @@ describe('Where PostgreSQL ends a connection, or its disk is full, in the middle
   })
   after(() => instance[Symbol.asyncDispose]())
   beforeEach(async () => {
-    remote = await startFakePeer('b')
-    remote.secret = secretOfPeer
-    remote.now = () => instance.clock.now()
+    remote = await startPeer('b')
   })
   afterEach(() => remote[Symbol.asyncDispose]())
 
+  async function startPeer(name: string): Promise<FakePeer> {
+    const peer = await startFakePeer(name)
+    peer.secret = secretOfPeer
+    peer.now = () => instance.clock.now()
+    return peer
+  }
   const offer = () => {
     const body = { sourceOrigin: remote.origin, hmacSecret: secretOfPeer, instanceName: 'Fake' }
     return instance.call('POST', '/api/federation/peer/accept', { body })
   }
-  const idOf = async (list: 'approval-requests' | 'peers') => {
+  const find = async (list: 'approval-requests' | 'peers') => {
     const { body } = await answered(instance.admin('GET', `/api/federation/${list}`))
-    const rows = (body['requests'] ?? body['peers']) as { id: string; origin: string }[]
-    return rows.find(({ origin }) => origin === remote.origin)!.id
+    const rows = (body['requests'] ?? body['peers']) as { id: string; origin: string; status: string }[]
+    return rows.find(({ origin }) => origin === remote.origin)
   }
+  const idOf = async (list: 'approval-requests' | 'peers') => (await find(list))!.id
+  const stateOfPeer = async () => (await find('peers'))?.status
   const approve = (id: string) => instance.admin('POST', `/api/federation/approval-requests/${id}/approve`)
 
   async function expectWhole(attempt: () => Promise<{ status: number }>): Promise<void> {
@@ -46,6 +53,27 @@ describe('Where PostgreSQL ends a connection, or its disk is full, in the middle
     await answered(offer())
     const id = await idOf('approval-requests')
     await expectWhole(() => approve(id))
+  })
+
+  it('the handshake that follows an approval, it is approved all the same, and becomes active later', async () => {
+    const outcomes: { code: number; state: unknown; later: unknown }[] = []
+    // The first four statements are those of the decision. The outbox has one, at any time after it.
+    for (const count of [5, 6, 7]) {
+      await remote[Symbol.asyncDispose]()
+      remote = await startPeer('c')
+      await answered(offer())
+      const id = await idOf('approval-requests')
+      const { value, hasFailed } = await writes.failDuring(() => approve(id), { count, fault: '57P01' })
+      expect(hasFailed).to.equal(true)
+      const state = await stateOfPeer()
+      instance.clock.advance(policy.leaseMs)
+      await instance.runDue()
+      outcomes.push({ code: value.status, state, later: await stateOfPeer() })
+    }
+    expect(outcomes.map(({ code, later }) => ({ code, later }))).to.deep.equal(
+      Array(3).fill({ code: 200, later: 'active' }),
+    )
+    expect(outcomes.map(({ state }) => state)).to.include('pending')
   })
 
   it('the end of a peering, it is 503, nothing is half done, and the same succeeds right afterwards', async () => {

@@ -38,7 +38,12 @@ export async function approveRequest(deps: HandshakeDeps, input: Input): Promise
       return peer
     },
   )
-  await attemptHandshake(deps, offered, input.requestId)
+  try {
+    await attemptHandshake(deps, offered, input.requestId)
+  } catch (error) {
+    // The decision stands: an error would ask the admin to repeat what cannot be repeated.
+    deps.log.warn({ err: error, requestId: input.requestId, origin: offered.origin }, 'handshake continues later')
+  }
 }
 
 /** Throws not_found, request_decided, and as `assertCallerCurrent` does. Contract: 7, consent. */
