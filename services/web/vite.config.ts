@@ -31,7 +31,15 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     reportCompressedSize: true,
     // What the first page needs compresses best as one.
-    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'first', tags: ['$initial'] }] } } },
+    // The first page names all others, and a hash is what does not compress.
+    rolldownOptions: {
+      output: {
+        codeSplitting: { groups: [{ name: 'first', tags: ['$initial'] }] },
+        entryFileNames: 'assets/[name]-[hash:6].js',
+        chunkFileNames: 'assets/[name]-[hash:6].js',
+        assetFileNames: 'assets/[name]-[hash:6][extname]',
+      },
+    },
   },
   server: {
     host: '127.0.0.1',

@@ -24,7 +24,7 @@ describe('The weight of the web app', () => {
     const load = async (path: string) => {
       if (loaded.has(path)) return
       loaded.add(path)
-      const [, name = ''] = /^assets\/(.+)-.{8}\.js$/.exec(path) ?? []
+      const [, name = ''] = /^assets\/(.+)-.{6}\.js$/.exec(path) ?? []
       for (const file of assets.filter((asset) => asset.startsWith(`${name}-`) && asset.endsWith('.css'))) {
         if (name) await load(`assets/${file}`)
       }
