@@ -1,6 +1,7 @@
 import { AssertionError } from 'node:assert'
 import { isDeepStrictEqual } from 'node:util'
 import type { MikroORM } from '@mikro-orm/postgresql'
+import { Client, DatabaseError } from 'pg'
 
 /** By SQLSTATE: the connection of the statement ends, or its disk is full. */
 export const writeFaults = ['57P01', '53100'] as const
@@ -82,3 +83,33 @@ export async function interruptEach(
   }
   throw new Error('it has no end')
 }
+
+/**
+ * PostgreSQL ends each connection from the moment a transaction of this process with an entry of the audit log has committed
+ * until `work` ends. What was done must not be answered as if it had failed.
+ */
+export async function failAfterCommit<T>(work: () => Promise<T>): Promise<T> {
+  const { query } = Client.prototype
+  const audited = new WeakSet<Client>()
+  let hasCommitted = false
+  const changed = function (this: Client, ...args: [string]): unknown {
+    if (hasCommitted) {
+      void this.end()
+      return Promise.reject(Object.assign(new DatabaseError('it ends', 0, 'error'), { code: '57P01' }))
+    }
+    const text = textOf(args[0])
+    if (text.includes('insert into "audit_log"')) audited.add(this)
+    const result: unknown = query.apply(this, args as never)
+    if (!audited.has(this) || text.trim().toLowerCase() !== 'commit') return result
+    return (result as Promise<unknown>).finally(() => (hasCommitted = true))
+  }
+  Client.prototype.query = changed as typeof query
+  try {
+    return await work()
+  } finally {
+    Client.prototype.query = query
+  }
+}
+
+const textOf = (statement: string | { text: string }): string =>
+  typeof statement === 'string' ? statement : statement.text

@@ -4,7 +4,7 @@ export { freePort, removeFolder, startNats, startRedis } from '@gatehouse/local-
 export type { LocalServer } from '@gatehouse/local-servers'
 export { capturedLog } from './captured-log.ts'
 export { documentedCommand, documentedScript } from './documented.ts'
-export { interruptEach, openFaultyWrites, writeFaults } from './faulty-writes.ts'
+export { failAfterCommit, interruptEach, openFaultyWrites, writeFaults } from './faulty-writes.ts'
 export type { FaultyWrites, WriteFault } from './faulty-writes.ts'
 export { growDatabase } from './grow-database.ts'
 export { eventually } from './eventually.ts'

@@ -78,6 +78,13 @@ describe('Where PostgreSQL ends a connection, or its disk is full, in the middle
       const body = { username: user.username, password: testPassword }
       return async () => await call('DELETE', '/api/users/@me', { as: user, body })
     },
+    'a list that forgets an instance': async () => {
+      const origin = 'https://left.example'
+      const sql = 'update users set replicated_instances = ? where id = ?'
+      await identity.deps.orm.em.fork().execute(sql, [JSON.stringify([{ origin, username: 'me' }]), user.id])
+      const body = { password: testPassword, mode: 'leave', origins: [origin] }
+      return async () => await call('POST', '/api/users/@me/federation-identity/delete', { as: user, body })
+    },
     'a change of a role': async () => byAdmin('PATCH', `/api/admin/users/${user.id}/role`, { isAdmin: true }),
     'a suspension': async () => byAdmin('POST', `/api/admin/users/${user.id}/suspend`, { reason: 'spam' }),
     'a reset of a password': async () => byAdmin('POST', `/api/admin/users/${user.id}/reset-password`),

@@ -10,4 +10,4 @@ export type Deps = InviteResources & { config: InviteConfig; relay: OutboxRelay 
 
 export type ActingMember = ActingCaller & { username: string }
 
-export type ChangeDeps = Pick<Deps, 'orm' | 'clock' | 'random' | 'relay'>
+export type ChangeDeps = Pick<Deps, 'orm' | 'clock' | 'random' | 'relay' | 'config'>

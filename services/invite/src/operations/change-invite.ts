@@ -1,6 +1,6 @@
 import { type ActingAdmin, assertCallerCurrent } from '@gatehouse/authority'
 import { inviteChanged, inviteDeleted, inviteReinstated, inviteRevoked } from '@gatehouse/contracts'
-import type { AuditAction, EventDefinition, patchInviteBody } from '@gatehouse/contracts'
+import type { AuditAction, EventDefinition, InviteReply, patchInviteBody } from '@gatehouse/contracts'
 import { recordAudit, transaction, violates } from '@gatehouse/database'
 import { Invite } from '@gatehouse/domain'
 import { deriveInviteStatus } from '@gatehouse/invites'
@@ -10,6 +10,7 @@ import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { ActingMember, ChangeDeps } from '../deps.ts'
 import { policy } from '../policy.ts'
+import { inviteReply } from '../replies/invite-reply.ts'
 
 /** Throws as `assertCallerCurrent` does. Design: invariant 1. */
 export async function actAsAdmin<T>({ orm }: ChangeDeps, actor: ActingAdmin, act: (em: EntityManager) => Promise<T>) {
@@ -32,7 +33,7 @@ async function changeInvite(
   deps: ChangeDeps,
   target: Target,
   change: (invite: Invite, em: EntityManager) => Change | null,
-): Promise<Invite> {
+): Promise<InviteReply> {
   const changed = await actAsAdmin(deps, target.actor, (em) => changeLocked(deps, em, { where: {}, ...target, change }))
   deps.relay.notify()
   return changed
@@ -48,7 +49,7 @@ async function changeLocked(deps: ChangeDeps, em: EntityManager, { id, where, ch
   if (!invite) throw refuse.invite_unknown()
   const record = change(invite, em)
   if (record) await recordInviteChange(em, deps, { ...record, ...by, invite })
-  return invite
+  return await inviteReply(deps, em, invite)
 }
 
 /** The entry and the event are in the transaction of the change. Contract: 5, audit; Design: invariant 2. */
@@ -75,7 +76,7 @@ function changeLimits(invite: Invite, { maxUses, expiresAt }: Limits): void {
 type Patch = Target & { change: z.infer<typeof patchInviteBody> }
 
 /** A past expiresAt ends the invite. Throws invite_unknown, invite_revoked, max_uses_too_low. Contract: 4, PATCH. */
-export async function patchInvite(deps: ChangeDeps, { change, ...target }: Patch): Promise<Invite> {
+export async function patchInvite(deps: ChangeDeps, { change, ...target }: Patch): Promise<InviteReply> {
   return await changeInvite(deps, target, (invite) => {
     if (invite.revokedAt) throw refuse.invite_revoked()
     if (Object.keys(change).length === 0) return null
@@ -87,14 +88,14 @@ export async function patchInvite(deps: ChangeDeps, { change, ...target }: Patch
 }
 
 /** Throws invite_unknown, invite_already_revoked. Spec: Invite status; Contract: 4, revoke. */
-export async function revokeInvite(deps: ChangeDeps, target: Target): Promise<Invite> {
+export async function revokeInvite(deps: ChangeDeps, target: Target): Promise<InviteReply> {
   return await changeInvite(deps, target, revocation(deps))
 }
 
 type OwnTarget = Omit<Target, 'actor'> & { caller: ActingMember }
 
 /** Those of others are unknown. Throws as `revokeInvite` does. Contract: 4, Invites of members. */
-export async function revokeOwnInvite(deps: ChangeDeps, { caller, ...target }: OwnTarget): Promise<Invite> {
+export async function revokeOwnInvite(deps: ChangeDeps, { caller, ...target }: OwnTarget): Promise<InviteReply> {
   const where = { createdBy: caller.userId, byMember: true }
   const revoked = await transaction(deps.orm, async (em) => {
     await assertCallerCurrent(em, caller)

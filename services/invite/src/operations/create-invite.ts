@@ -1,18 +1,21 @@
 import { type ActingAdmin, assertCurrent } from '@gatehouse/authority'
-import { inviteCreated, limits, type createInviteBody, type createOwnInviteBody } from '@gatehouse/contracts'
+import { inviteCreated, limits } from '@gatehouse/contracts'
+import type { createInviteBody, createOwnInviteBody, InviteReply } from '@gatehouse/contracts'
 import { nextId, read, transaction } from '@gatehouse/database'
 import { Invite, type User } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { ActingMember, ChangeDeps } from '../deps.ts'
+import { inviteReply } from '../replies/invite-reply.ts'
+import { readQuota } from '../replies/member-quota.ts'
 import { actAsAdmin, recordInviteChange, withFreshToken } from './change-invite.ts'
 
 type Requested = { requestId?: string | undefined }
 type Input = z.infer<typeof createInviteBody> & Requested & { actor: ActingAdmin }
 
 /** Throws expiry_past, no_free_token. Contract: 4, input. */
-export async function createInvite(deps: ChangeDeps, input: Input): Promise<Invite> {
+export async function createInvite(deps: ChangeDeps, input: Input): Promise<InviteReply> {
   requireFuture(deps, input)
   const created = await withFreshToken(deps, (token) =>
     actAsAdmin(deps, input.actor, (em) => insertInvite(deps, em, { ...input, token, byMember: false })),
@@ -27,7 +30,7 @@ type OwnInput = z.infer<typeof createOwnInviteBody> & Requested & { caller: Acti
  * The account is locked, so that any number of requests at once stay within the quota. Throws expiry_past, expiry_too_late,
  * native_account_required, member_invites_off, member_invites_spent, no_free_token. Contract: 4, Invites of members.
  */
-export async function createOwnInvite(deps: ChangeDeps, { caller, ...input }: OwnInput): Promise<Invite> {
+export async function createOwnInvite(deps: ChangeDeps, { caller, ...input }: OwnInput): Promise<InviteReply> {
   requireFuture(deps, input)
   const latest = deps.clock.now() + limits.memberInviteLifeMs
   const expiresAt = input.expiresAt ?? latest
@@ -58,21 +61,12 @@ async function lockMember(em: EntityManager, caller: ActingMember): Promise<void
   if (member.homeInstance !== null) throw refuse.native_account_required()
 }
 
-/** Of the last 30 days. What is revoked counts. */
-export async function readQuota({ clock }: Pick<ChangeDeps, 'clock'>, em: EntityManager, userId: string) {
-  const sql = `select (select member_invites from instance_settings where id = 1) as allowed,
-    (select count(*)::int from invites where created_by = ? and by_member and created_at > ?) as made`
-  const since = new Date(clock.now() - limits.memberInvitesWindowMs)
-  const [quota = { allowed: 0, made: 0 }] = await read<{ allowed: number; made: number }>(em, sql, [userId, since])
-  return quota
-}
-
 type NewInvite = Pick<Input, 'name' | 'maxUses' | 'expiresAt' | 'actor' | 'requestId'> & {
   token: string
   byMember: boolean
 }
 
-async function insertInvite(deps: ChangeDeps, em: EntityManager, given: NewInvite): Promise<Invite> {
+async function insertInvite(deps: ChangeDeps, em: EntityManager, given: NewInvite): Promise<InviteReply> {
   const { actor, name, maxUses, expiresAt, requestId, token, byMember } = given
   const times = { expiresAt: expiresAt === null ? null : new Date(expiresAt), createdAt: new Date(deps.clock.now()) }
   const id = await nextId(em)
@@ -81,5 +75,6 @@ async function insertInvite(deps: ChangeDeps, em: EntityManager, given: NewInvit
   const detail = { name, maxUses, expiresAt }
   const record = { event: inviteCreated, action: 'invite.created' as const, detail, invite, actor, requestId }
   await recordInviteChange(em, deps, record)
-  return invite
+  await em.flush()
+  return await inviteReply(deps, em, invite)
 }

@@ -3,10 +3,10 @@ import { findPage, type PageRequest } from '@gatehouse/database'
 import { User, deletedUsername, Invite, InviteRedemption } from '@gatehouse/domain'
 import { activeInvites, deriveInviteStatus } from '@gatehouse/invites'
 import { refuse } from '@gatehouse/runtime'
-import type { FilterQuery } from '@mikro-orm/postgresql'
+import type { EntityManager, FilterQuery } from '@mikro-orm/postgresql'
 import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
-import { readQuota } from '../operations/create-invite.ts'
+import { readQuota } from './member-quota.ts'
 
 type ReplyDeps = Pick<Deps, 'orm' | 'clock' | 'config'>
 
@@ -16,8 +16,9 @@ type Listed = z.infer<typeof listInvitesQuery>
 export async function listInvites(deps: ReplyDeps, { status, ...page }: Listed, of: FilterQuery<Invite> = {}) {
   const active = activeInvites(deps.clock.now())
   const where = { $and: [of, status === 'active' ? active : { $not: active }] }
-  const { rows, nextCursor } = await findPage(deps.orm.em.fork(), Invite, { ...page, where })
-  return { invites: await inviteReplies(deps, rows), nextCursor }
+  const em = deps.orm.em.fork()
+  const { rows, nextCursor } = await findPage(em, Invite, { ...page, where })
+  return { invites: await inviteReplies(deps, em, rows), nextCursor }
 }
 
 /** A member sees only the invites that they created. Contract: 4, Invites of members. */
@@ -32,19 +33,24 @@ export async function listRedemptions(deps: ReplyDeps, inviteId: string, page: P
   const em = deps.orm.em.fork()
   if ((await em.count(Invite, { id: inviteId })) === 0) throw refuse.invite_unknown()
   const { rows, nextCursor } = await findPage(em, InviteRedemption, { ...page, where: { inviteId } })
-  return { redemptions: await redemptionReplies(deps, rows), nextCursor }
+  return { redemptions: await redemptionReplies(em, rows), nextCursor }
 }
 
-export async function inviteReply(deps: ReplyDeps, invite: Invite): Promise<InviteReply> {
-  const [reply] = await inviteReplies(deps, [invite])
+/** In the transaction of a change: once it has committed, nothing may fail. Contract: 4, invites. */
+export async function inviteReply(
+  deps: Omit<ReplyDeps, 'orm'>,
+  em: EntityManager,
+  invite: Invite,
+): Promise<InviteReply> {
+  const [reply] = await inviteReplies(deps, em, [invite])
   if (!reply) throw new Error('an invite without a reply')
   return reply
 }
 
 /** Reads the names of all creators at once. Contract: 4, invites. */
-async function inviteReplies(deps: ReplyDeps, invites: readonly Invite[]): Promise<InviteReply[]> {
+async function inviteReplies(deps: Omit<ReplyDeps, 'orm'>, em: EntityManager, invites: readonly Invite[]) {
   const creatorIds = invites.map((invite) => invite.createdBy)
-  const creators = await findCurrentNames(deps, creatorIds)
+  const creators = await findCurrentNames(em, creatorIds)
   const now = deps.clock.now()
   return invites.map((invite) => ({
     id: invite.id,
@@ -64,9 +70,9 @@ async function inviteReplies(deps: ReplyDeps, invites: readonly Invite[]): Promi
 }
 
 /** An account without a row counts as deleted. Contract: 4, redemptions. */
-async function redemptionReplies(deps: ReplyDeps, rows: readonly InviteRedemption[]): Promise<RedemptionReply[]> {
+async function redemptionReplies(em: EntityManager, rows: readonly InviteRedemption[]): Promise<RedemptionReply[]> {
   const userIds = rows.map(({ userId }) => userId)
-  const names = await findCurrentNames(deps, userIds)
+  const names = await findCurrentNames(em, userIds)
   return rows.map(({ id, userId = null, registrantUsername, redeemedAt }) => {
     const { username: currentUsername = null, isDeleted = true } = names.get(userId ?? '') ?? {}
     return { id, userId, registrantUsername, currentUsername, isDeleted, redeemedAt: redeemedAt.getTime() }
@@ -74,9 +80,9 @@ async function redemptionReplies(deps: ReplyDeps, rows: readonly InviteRedemptio
 }
 
 /** By id. Contract: 4, redemptions. */
-async function findCurrentNames({ orm }: ReplyDeps, userIds: readonly (string | null | undefined)[]) {
+async function findCurrentNames(em: EntityManager, userIds: readonly (string | null | undefined)[]) {
   const ids = [...new Set(userIds.filter((id) => id != null))]
-  const users = ids.length > 0 ? await orm.em.fork().find(User, { id: { $in: ids } }, { fields: nameFields }) : []
+  const users = ids.length > 0 ? await em.find(User, { id: { $in: ids } }, { fields: nameFields }) : []
   const named = users.map(({ id, username, isDeleted }) => {
     return [id, { username: isDeleted ? deletedUsername : username, isDeleted }] as const
   })

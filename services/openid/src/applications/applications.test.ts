@@ -1,6 +1,6 @@
 import type { ApplicationReply } from '@gatehouse/contracts'
 import { Application, AuditEntry } from '@gatehouse/domain'
-import { answered, insertUser } from '@gatehouse/test-kit'
+import { answered, failAfterCommit, insertUser } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { startApplications, startReceiver, type Applications } from '../../test/applications.ts'
 import { findByCredentials } from '../clients/secrets.ts'
@@ -48,6 +48,15 @@ describe('Applications', () => {
       false,
       false,
     ])
+  })
+
+  it('have their secret although PostgreSQL is away from the commit on: nobody could ask for it again', async () => {
+    const body = { name: 'Wiki', type: 'confidential', redirectUris: ['https://wiki.example/'] }
+
+    const created = await failAfterCommit(() => applications.call('POST', path, { body }))
+
+    expect(created.status, JSON.stringify(created.body)).to.equal(201)
+    expect(created.body['clientSecret']).to.match(/^[\w-]{43}$/)
   })
 
   it('that are public have no secret, and only they return to a scheme of their own', async () => {

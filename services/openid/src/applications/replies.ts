@@ -13,6 +13,10 @@ export async function listApplications({ orm, clock }: Pick<Deps, 'orm' | 'clock
   return { applications: applications.map((application) => replyOf(application, receivers, clock.now())) }
 }
 
+/** It has no receiver yet. To be made without a read: its secret is shown this once. */
+export const newApplicationReply = ({ clock }: Pick<Deps, 'clock'>, application: Application): ApplicationReply =>
+  replyOf(application, [], clock.now())
+
 export async function applicationReply({ orm, clock }: Pick<Deps, 'orm' | 'clock'>, application: Application) {
   return replyOf(application, await listReceivers(orm.em.fork(), application.id), clock.now())
 }

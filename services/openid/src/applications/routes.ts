@@ -4,7 +4,7 @@ import { answer, requireAdmin, requireUser, type AppState } from '@gatehouse/ser
 import type { Deps } from '../deps.ts'
 import * as change from './change-application.ts'
 import { endConnected } from './end-connected.ts'
-import { applicationReply, listApplications, listConnected } from './replies.ts'
+import { applicationReply, listApplications, listConnected, newApplicationReply } from './replies.ts'
 
 /** What admins do with applications. Contract: 3, Applications. */
 export function applicationRoutes(deps: Deps): Router<AppState> {
@@ -13,7 +13,7 @@ export function applicationRoutes(deps: Deps): Router<AppState> {
   answer(router, endpoints.createApplication, async (fields, ctx) => {
     const { application, clientSecret } = await change.createApplication(deps, { ...fields, admin: requireAdmin(ctx) })
     const secret = clientSecret === undefined ? {} : { clientSecret }
-    return { application: await applicationReply(deps, application), ...secret }
+    return { application: newApplicationReply(deps, application), ...secret }
   })
   answer(router, endpoints.patchApplication, async ({ id, ...fields }, ctx) => {
     const application = await change.patchApplication(deps, { id, admin: requireAdmin(ctx) }, fields)

@@ -34,8 +34,9 @@ export async function deleteRemoteIdentities(deps: OrderDeps, deletion: Deletion
     if (durable && mode !== 'leave') await giveOrders(em, { ...deletion, userId, mode }, times)
   })
   const results = await deleteAtOrigins(deps, deletion)
-  // The identities are gone already. The next deletion repeats what failed.
   await forgetGone(deps, { userId, mode, requestId }, results).catch((err: unknown) => {
+    if (mode === 'leave') throw err
+    // The identities are gone already. The next deletion repeats what failed.
     deps.log.warn({ requestId, userId, err }, 'replicated instances not updated after deletion')
   })
   return { results: Object.fromEntries(results.map(({ origin, result }) => [origin, result])) }
