@@ -1,6 +1,6 @@
 import { registrationChanged, userCreated } from '@gatehouse/contracts'
 import { InviteRedemption, SignIn, User } from '@gatehouse/domain'
-import { answered, untilAvailable } from '@gatehouse/test-kit'
+import { answered, failAfterCommit, untilAvailable } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { startRegistrationSweep } from '../src/operations/retention.ts'
 import { buildInvite, buildUser, collectEvents } from './builders.ts'
@@ -341,6 +341,20 @@ describe('Approval of registrations', () => {
     expect((await many({ ids: [], decision: 'deny' })).status).to.equal(400)
     const member = await buildUser(identity)
     expect((await identity.call('POST', `${list}/decide`, { as: member, body: {} })).status).to.equal(403)
+  })
+
+  it('tells of many which it has decided when PostgreSQL goes away in between', async () => {
+    const [one, two] = [await buildRegistration(identity), await buildRegistration(identity)]
+    const many = () => {
+      const body = { ids: [one.id, two.id], decision: 'deny' }
+      return identity.call('POST', `${list}/decide`, { as: admin, body })
+    }
+
+    const first = await failAfterCommit(many)
+    const second = await many()
+
+    expect(first.body).to.deep.equal({ decided: [one.id], missed: [{ id: two.id, code: 'unavailable' }] })
+    expect(second.body).to.deep.equal({ decided: [two.id], missed: [{ id: one.id, code: 'registration_decided' }] })
   })
 
   it('is not needed for the first account, and of sixteen that would be it one is', async () => {

@@ -1,6 +1,6 @@
 import { type ActingAdmin, assertCallerCurrent } from '@gatehouse/authority'
 import type { RegistrationDecision } from '@gatehouse/contracts'
-import { loadInstanceSettings, recordAudit, transaction } from '@gatehouse/database'
+import { DatabaseUnavailable, loadInstanceSettings, recordAudit, transaction } from '@gatehouse/database'
 import { BlockedNetwork, noPasswordHash } from '@gatehouse/domain'
 import { isRefusal, refuse } from '@gatehouse/runtime'
 import type { EntityManager } from '@mikro-orm/postgresql'
@@ -106,18 +106,24 @@ type Decisions = Omit<RegistrationAct, 'id'> & Denial & { ids: readonly string[]
 const decisions = { approve: approveRegistration, deny: denyRegistration, restore: restoreRegistration }
 const missable = ['registration_unknown', 'registration_decided', 'username_taken', 'identity_held']
 
-/** Each in a transaction of its own: what another admin decided meanwhile stands in no other's way. Contract: 3, Approval. */
+/**
+ * Each in a transaction of its own: what another admin decided meanwhile stands in no other's way. Where PostgreSQL goes away in
+ * between, the rest is missed: 503 would hide what is decided. Contract: 3, Approval.
+ */
 export async function decideRegistrations(deps: OperationContext, { ids, decision, ...act }: Decisions) {
   const decided: string[] = []
   const missed: { id: string; code: string }[] = []
-  for (const id of new Set(ids)) {
+  const waiting = new Set(ids)
+  for (const id of waiting) {
     try {
       await decisions[decision](deps, { ...act, id })
       decided.push(id)
     } catch (error) {
+      if (error instanceof DatabaseUnavailable && decided.length > 0) break
       if (!isRefusal(error) || !missable.includes(error.code)) throw error
       missed.push({ id, code: error.code })
     }
+    waiting.delete(id)
   }
-  return { decided, missed }
+  return { decided, missed: [...missed, ...[...waiting].map((id) => ({ id, code: 'unavailable' }))] }
 }
