@@ -1,7 +1,8 @@
 import { answered, interruptEach, openFaultyWrites, type FaultyWrites } from '@gatehouse/test-kit'
 import { expect } from 'chai'
+import { recheckPeer } from '../src/operations/administer-peer.ts'
 import { policy } from '../src/policy.ts'
-import { secretOfPeer, startFakePeer, type FakePeer } from './fake-peer.ts'
+import { buildPeer, secretOfPeer, startFakePeer, type FakePeer } from './fake-peer.ts'
 import { startTestInstance, type TestInstance } from './harness.ts'
 
 /** Contract: 8, PostgreSQL. */
@@ -82,4 +83,26 @@ describe('Where PostgreSQL ends a connection, or its disk is full, in the middle
     const id = await idOf('peers')
     await expectWhole(() => instance.admin('DELETE', `/api/federation/peers/${id}`))
   })
+
+  for (const status of ['unreachable', 'needs_attention'] as const) {
+    it(`what follows a recheck that found its peer (${status}), it tells the status that it stored`, async () => {
+      await buildPeer(instance, { ...remote, secret: secretOfPeer, status })
+      const id = await idOf('peers')
+      const { deps } = instance
+      let commits = 0
+      // The first commit is that of the audit, the second that of the status.
+      const relay = { ...deps.relay, notify: () => void (commits += 1) }
+      const orm = new Proxy(deps.orm, {
+        get(target, name) {
+          if (commits > 1) throw new Error('PostgreSQL is away')
+          return Reflect.get(target, name) as unknown
+        },
+      })
+      const actor = { userId: '1', username: 'admin', tokenIssuedAt: Math.floor(instance.clock.now() / 1000) }
+
+      const peer = await recheckPeer({ ...deps, relay, orm }, { id, actor })
+
+      expect([peer.status, commits]).to.deep.equal(['active', 2])
+    })
+  }
 })

@@ -95,21 +95,28 @@ export async function recheckPeer(deps: HandshakeDeps, input: Input): Promise<Pe
   const peer = await act(deps, { ...input, action: 'peer.rechecked' }, (_em, { status }) => {
     if (status !== 'unreachable' && status !== 'needs_attention') throw refuse.peer_state()
   })
-  await (peer.status === 'unreachable' ? probePeer(deps, peer, requestId) : proveParked(deps, peer, requestId))
-  return await loadPeer(deps, input.id)
+  const check = peer.status === 'unreachable' ? probePeer : proveParked
+  // A read after the commit could fail, and the repetition would be peer_state.
+  const checked = await check(deps, peer, requestId)
+  if (checked?.id !== input.id) throw refuse.not_found()
+  return checked
 }
 
-async function proveParked(deps: HandshakeDeps, parked: Peer, requestId: string | undefined): Promise<void> {
+async function proveParked(deps: HandshakeDeps, parked: Peer, requestId: string | undefined): Promise<Peer | null> {
   const { origin } = parked
   const proof = await proveSecret(deps, { origin, secrets: parked.secretsAt(deps.clock.now()), requestId })
-  await withPeer(deps, { origin, requestId }, async (em, peer) => {
-    if (peer?.status !== 'needs_attention' || !proof.proven) return
-    if (isOtherInstance(peer, proof.instanceId)) return await parkReset(em, peer)
+  return await withPeer(deps, { origin, requestId }, async (em, peer) => {
+    if (peer?.status !== 'needs_attention' || !proof.proven) return peer
+    if (isOtherInstance(peer, proof.instanceId)) {
+      await parkReset(em, peer)
+      return peer
+    }
     const now = new Date(deps.clock.now())
     peer.instanceId ??= proof.instanceId
     await finishReset(em, peer, now)
     peer.reconnect()
     peer.nextAttemptAt = now
+    return peer
   })
 }
 

@@ -62,20 +62,23 @@ export async function noteInstance(
   })
 }
 
-/** An answer activates it, another instanceId parks it. protocol.md 2.6, 2.7. */
+/** An answer activates it, another instanceId parks it. Null: it is gone. protocol.md 2.6, 2.7. */
 export async function probePeer(
   deps: PeerDeps & Pick<Deps, 'outbound'>,
   { origin }: Peer,
   requestId?: string,
-): Promise<void> {
+): Promise<Peer | null> {
   const instance = await readInstance(deps, origin)
-  await withPeer(deps, { origin, requestId }, async (em, peer) => {
-    if (peer?.status !== 'unreachable') return
+  return await withPeer(deps, { origin, requestId }, async (em, peer) => {
+    if (peer?.status !== 'unreachable') return peer
     const now = new Date(deps.clock.now())
-    if (!instance) return repeatLater(peer, now, policy.probeDelaysMs)
-    if (isOtherInstance(peer, instance.instanceId)) return await parkReset(em, peer)
-    peer.reconnect()
-    await em.nativeUpdate(FederationDelivery, { peerId: peer.id }, { attempts: 0, nextAttemptAt: now })
+    if (!instance) repeatLater(peer, now, policy.probeDelaysMs)
+    else if (isOtherInstance(peer, instance.instanceId)) await parkReset(em, peer)
+    else {
+      peer.reconnect()
+      await em.nativeUpdate(FederationDelivery, { peerId: peer.id }, { attempts: 0, nextAttemptAt: now })
+    }
+    return peer
   })
 }
 
