@@ -1,4 +1,4 @@
-import { answered, interruptEach, openFaultyWrites, type FaultyWrites } from '@gatehouse/test-kit'
+import { answered, eventually, interruptEach, openFaultyWrites, type FaultyWrites } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { recheckPeer } from '../src/operations/administer-peer.ts'
 import { policy } from '../src/policy.ts'
@@ -37,10 +37,19 @@ describe('Where PostgreSQL ends a connection, or its disk is full, in the middle
   }
   const idOf = async (list: 'approval-requests' | 'peers') => (await find(list))!.id
   const stateOfPeer = async () => (await find('peers'))?.status
+  const initiate = () => instance.admin('POST', '/api/federation/peer/initiate', { remoteOrigin: remote.origin })
   const approve = (id: string) => instance.admin('POST', `/api/federation/approval-requests/${id}/approve`)
+
+  /** The outbox deletes what it has sent, which counts as a statement and changes what `writes` reads. */
+  const untilSent = () =>
+    eventually('an empty outbox', async () => {
+      const rows = await instance.deps.orm.em.fork().execute<object[]>('select from outbox')
+      return rows.length === 0
+    })
 
   async function expectWhole(attempt: () => Promise<{ status: number }>): Promise<void> {
     await instance.runDue()
+    await untilSent()
     const statuses = await interruptEach(writes, {
       attempt: async () => (await attempt()).status,
       read: () => writes.read(),
@@ -64,6 +73,7 @@ describe('Where PostgreSQL ends a connection, or its disk is full, in the middle
       remote = await startPeer('c')
       await answered(offer())
       const id = await idOf('approval-requests')
+      await untilSent()
       const { value, hasFailed } = await writes.failDuring(() => approve(id), { count, fault: '57P01' })
       expect(hasFailed).to.equal(true)
       const state = await stateOfPeer()
@@ -75,6 +85,30 @@ describe('Where PostgreSQL ends a connection, or its disk is full, in the middle
       Array(3).fill({ code: 200, later: 'active' }),
     )
     expect(outcomes.map(({ state }) => state)).to.include('pending')
+  })
+
+  it('the handshake that an admin initiates, it is answered all the same, and becomes active later', async () => {
+    const outcomes: { code: number; shown: unknown; later: unknown }[] = []
+    // The first three statements are those that store the peer.
+    for (const count of [4, 5, 6]) {
+      await remote[Symbol.asyncDispose]()
+      remote = await startPeer('c')
+      await untilSent()
+      const { value, hasFailed } = await writes.failDuring(initiate, { count, fault: '57P01' })
+      expect(hasFailed).to.equal(true)
+      instance.clock.advance(policy.leaseMs)
+      await instance.runDue()
+      const { status: shown } = (value.body.peer ?? {}) as { status?: string }
+      outcomes.push({ code: value.status, shown, later: await stateOfPeer() })
+    }
+    for (const outcome of outcomes) {
+      expect(outcome).to.be.deep.oneOf([
+        { code: 202, shown: 'pending', later: 'active' },
+        // Only a statement of the outbox failed.
+        { code: 200, shown: 'active', later: 'active' },
+      ])
+    }
+    expect(outcomes.map(({ code }) => code)).to.include(202)
   })
 
   it('the end of a peering, it is 503, nothing is half done, and the same succeeds right afterwards', async () => {

@@ -39,6 +39,19 @@ export async function attemptHandshake(deps: HandshakeDeps, offered: Peer, reque
   return { peer, answer, proof }
 }
 
+/**
+ * After the decision of an admin, which is committed: an error would ask the admin to repeat what is done. Null: something
+ * here failed, and the periodic task continues. Contract: 7, handshake, asking, consent.
+ */
+export async function tryHandshake(deps: HandshakeDeps, offered: Peer, requestId?: string): Promise<Attempt | null> {
+  try {
+    return await attemptHandshake(deps, offered, requestId)
+  } catch (error) {
+    deps.log.warn({ err: error, requestId, origin: offered.origin }, 'handshake continues later')
+    return null
+  }
+}
+
 function isUnderWay(current: Peer, offered: Peer): boolean {
   return current.isOffered() && current.secret === offered.secret
 }

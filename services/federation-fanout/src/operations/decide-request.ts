@@ -5,7 +5,7 @@ import { ApprovalRequest, Peer } from '@gatehouse/domain'
 import { refuse, backoffMs } from '@gatehouse/runtime'
 import { LockMode, type EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
-import { attemptHandshake } from '../handshake/attempt-handshake.ts'
+import { tryHandshake } from '../handshake/attempt-handshake.ts'
 import { beginOffer } from '../handshake/offers.ts'
 import type { HandshakeDeps, ProofDeps } from '../handshake/prove-secret.ts'
 import { isSuccess, jsonOf, sendSigned, tryExchange, type SendDeps } from '../peers/exchange.ts'
@@ -38,12 +38,7 @@ export async function approveRequest(deps: HandshakeDeps, input: Input): Promise
       return peer
     },
   )
-  try {
-    await attemptHandshake(deps, offered, input.requestId)
-  } catch (error) {
-    // The decision stands: an error would ask the admin to repeat what cannot be repeated.
-    deps.log.warn({ err: error, requestId: input.requestId, origin: offered.origin }, 'handshake continues later')
-  }
+  await tryHandshake(deps, offered, input.requestId)
 }
 
 /** Throws not_found, request_decided, and as `assertCallerCurrent` does. Contract: 7, consent. */

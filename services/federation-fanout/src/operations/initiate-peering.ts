@@ -6,7 +6,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Deps } from '../deps.ts'
 import { refuse, Refusal } from '@gatehouse/runtime'
 import { newPeer } from '../peers/peer-states.ts'
-import { attemptHandshake, type Attempt } from '../handshake/attempt-handshake.ts'
+import { tryHandshake, type Attempt } from '../handshake/attempt-handshake.ts'
 import { beginOffer } from '../handshake/offers.ts'
 import type { Unproven, HandshakeDeps } from '../handshake/prove-secret.ts'
 import { readPeerOrigin, withPeer, type PeerDeps } from '../peers/with-peer.ts'
@@ -15,9 +15,10 @@ import { policy } from '../policy.ts'
 type Input = { remoteOrigin: string; actor: ActingAdmin; requestId?: string | undefined }
 
 /**
- * Lifts a revocation or a denial. Returns the peer after the first attempt. Throws origin_invalid, origin_is_own,
- * peer_exists, peer_needs_reset, remote_unresolved, remote_unreachable, remote_refused, remote_unproven, remote_clock,
- * handshake_overtaken, and as `assertCallerCurrent` does. Contract: 7, handshake, asking.
+ * Lifts a revocation or a denial. Returns the peer after the first attempt, or as it was before where something here failed.
+ * Throws origin_invalid, origin_is_own, peer_exists, peer_needs_reset, remote_unresolved, remote_unreachable,
+ * remote_refused, remote_unproven, remote_clock, handshake_overtaken, and as `assertCallerCurrent` does. Contract: 7,
+ * handshake, asking.
  */
 export async function initiatePeering(deps: HandshakeDeps, { remoteOrigin, actor, requestId }: Input): Promise<Peer> {
   const origin = readPeerOrigin(deps.config, remoteOrigin)
@@ -30,7 +31,8 @@ export async function initiatePeering(deps: HandshakeDeps, { remoteOrigin, actor
     record(em, 'peer.initiated', begun)
     return { peer: begun, isNew: !existing }
   })
-  const attempt = await attemptHandshake(deps, peer, requestId)
+  const attempt = await tryHandshake(deps, peer, requestId)
+  if (!attempt) return peer
   const hasNoHost = attempt.answer.kind === 'forbidden' || attempt.answer.kind === 'unresolved'
   if (isNew && hasNoHost) await forgetOffered(deps, peer, requestId)
   try {
