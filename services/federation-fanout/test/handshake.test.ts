@@ -15,7 +15,7 @@ import {
 import { startTestInstance, type TestInstance } from './harness.ts'
 import { Peer } from '@gatehouse/domain'
 import { OutboundFailure } from '@gatehouse/outbound'
-import { answered, untilAvailable } from '@gatehouse/test-kit'
+import { answered, openFaultyWrites, untilAvailable } from '@gatehouse/test-kit'
 
 type PeerBody = { id: string; status: string; origin: string }
 
@@ -162,15 +162,25 @@ describe('offering to be peers', () => {
     expect((await guarded.admin('GET', '/api/federation/peers')).body).to.deep.equal({ peers: [] })
   })
 
-  it('is 400 for a host without an address, of which no peer is left', async () => {
+  it('is 400 for a host without an address, of which no peer is left, also after an interruption', async () => {
     const request = () => Promise.reject(new OutboundFailure('unresolved', 'nowhere.test cannot be resolved'))
     const outbound = { ...instance.deps.outbound, request }
     await using other = await startTestInstance('other', { overrides: { outbound } })
-    const answer = await other.admin('POST', initiatePath, { remoteOrigin: 'https://nowhere.test' })
-    const listed = await other.admin('GET', '/api/federation/peers')
+    const initiateThere = () => other.admin('POST', initiatePath, { remoteOrigin: 'https://nowhere.test' })
+    const list = async () => (await other.admin('GET', '/api/federation/peers')).body
+    const answer = await initiateThere()
+    const listed = await list()
+    const writes = await openFaultyWrites(other.deps.orm)
+    const later: object[] = []
+    // Seven statements of it change rows. The outbox has others.
+    for (const count of [1, 2, 3, 4, 5, 6, 7, 8]) {
+      await writes.failDuring(initiateThere, { count, fault: '57P01' })
+      later.push([(await initiateThere()).status, await list()])
+    }
 
     expect([answer.status, answer.body.code]).to.deep.equal([400, 'remote_unresolved'])
-    expect(listed.body).to.deep.equal({ peers: [] })
+    expect(listed).to.deep.equal({ peers: [] })
+    expect(later).to.deep.equal(Array(8).fill([400, { peers: [] }]))
   })
 
   it('is 503 when nobody answers there, and may be tried again with the same secret', async () => {

@@ -26,15 +26,15 @@ export async function initiatePeering(deps: HandshakeDeps, { remoteOrigin, actor
     const target = { type: 'peer' as const, id }
     recordAudit(em, { action, actor, target, detail: { origin, ...detail }, at: new Date(deps.clock.now()) })
   }
-  const { peer, isNew } = await withPeer(deps, { origin, actor, requestId }, async (em, existing) => {
+  const peer = await withPeer(deps, { origin, actor, requestId }, async (em, existing) => {
     const begun = await beginInitiation(deps, em, { existing, origin, adminDecided: true })
     record(em, 'peer.initiated', begun)
-    return { peer: begun, isNew: !existing }
+    return begun
   })
   const attempt = await tryHandshake(deps, peer, requestId)
   if (!attempt) return peer
   const hasNoHost = attempt.answer.kind === 'forbidden' || attempt.answer.kind === 'unresolved'
-  if (isNew && hasNoHost) await forgetOffered(deps, peer, requestId)
+  if (hasNoHost) await forgetNew(deps, peer, requestId)
   try {
     return readAttempt(attempt)
   } catch (error) {
@@ -76,10 +76,16 @@ export async function beginInitiation(
   return peer
 }
 
-async function forgetOffered(deps: PeerDeps, { origin, secret }: Peer, requestId: string | undefined): Promise<void> {
+/** A known peer stays. One that an interrupted initiation has left is as new as that of the first one. */
+async function forgetNew(deps: PeerDeps, { origin, secret }: Peer, requestId: string | undefined): Promise<void> {
   await withPeer(deps, { origin, requestId }, async (em, peer) => {
-    if (peer?.status === 'pending' && peer.secret === secret) em.remove(peer)
+    if (peer?.status === 'pending' && peer.secret === secret && isNew(peer)) em.remove(peer)
   })
+}
+
+/** Made by the offer under way, and its origin has not made one of its own. */
+function isNew({ createdAt, offeredAt, presentedToken }: Peer): boolean {
+  return createdAt.getTime() === offeredAt?.getTime() && !presentedToken
 }
 
 function readAttempt({ peer, answer, proof }: Attempt): Peer {
