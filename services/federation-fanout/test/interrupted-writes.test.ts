@@ -1,8 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import { answered, eventually, interruptEach, openFaultyWrites, type FaultyWrites } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { recheckPeer } from '../src/operations/administer-peer.ts'
 import { policy } from '../src/policy.ts'
-import { buildPeer, secretOfPeer, startFakePeer, type FakePeer } from './fake-peer.ts'
+import { buildPeer, secretOfPeer, sendAsPeer, startFakePeer, type FakePeer } from './fake-peer.ts'
 import { startTestInstance, type TestInstance } from './harness.ts'
 
 /** Contract: 8, PostgreSQL. */
@@ -117,6 +118,29 @@ describe('Where PostgreSQL ends a connection, or its disk is full, in the middle
     const id = await idOf('peers')
     await expectWhole(() => instance.admin('DELETE', `/api/federation/peers/${id}`))
   })
+
+  const sync = ['/api/federation/sync', { sinceTimestamp: 0, limit: 10 }] as const
+  const denial = ['/api/federation/peer/denied', { reason: 'denied_by_admin' }] as const
+  for (const { what, status, sent } of [
+    { what: 'a signed request of an active peer', status: 'active', sent: sync },
+    { what: 'a signed request that makes a peer active', status: 'pending', sent: sync },
+    { what: 'the denial of our offer', status: 'pending', sent: denial },
+  ] as const) {
+    it(`${what}, it is 503, and the same bytes succeed right afterwards`, async () => {
+      await buildPeer(instance, { ...remote, secret: secretOfPeer, status })
+      const signing = { origin: remote.origin, secret: secretOfPeer, nonce: randomUUID() }
+      const send = async () => (await sendAsPeer(instance, ['POST', ...sent], signing)).status
+      await untilSent()
+      const statuses: number[] = []
+      // The first statement claims the nonce. A disk that is full leaves the connection to the release of the nonce.
+      for (const count of [1, 2, 3]) {
+        statuses.push((await writes.failDuring(send, { count, fault: '53100' })).value)
+      }
+      statuses.push(await send())
+
+      expect(statuses).to.deep.equal([503, 503, 503, 200])
+    })
+  }
 
   for (const status of ['unreachable', 'needs_attention'] as const) {
     it(`what follows a recheck that found its peer (${status}), it tells the status that it stored`, async () => {

@@ -13,7 +13,7 @@ import { newPeer } from '../peers/peer-states.ts'
 import { readSignedHeaders, verifySignature } from '../peers/signature.ts'
 import { newSecret, withPeer, type PeerDeps } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
-import { claimNonce } from '../requests/require-peer.ts'
+import { claimNonce, runWithNonce } from '../requests/require-peer.ts'
 import { beginInitiation, offerablePeer } from './initiate-peering.ts'
 
 type Input = { id: string; actor: ActingAdmin; requestId?: string | undefined }
@@ -142,8 +142,10 @@ export async function receiveDenial(
   if (verdict === 'bad') throw refuse.signature_wrong()
   if (!(await claimNonce(deps, signed))) throw refuse.nonce_used()
   const reason = jsonOf({ body })?.reason === 'expired' ? 'expired_by_peer' : 'denied_by_peer'
-  await withPeer(deps, { origin, requestId }, async (_em, current) => {
-    if (current?.isOffered() && current.secret === peer.secret) current.reject(reason, newSecret(deps))
-  })
+  await runWithNonce(deps, { signed, requestId }, () =>
+    withPeer(deps, { origin, requestId }, async (_em, current) => {
+      if (current?.isOffered() && current.secret === peer.secret) current.reject(reason, newSecret(deps))
+    }),
+  )
   deps.log.info({ requestId, origin }, 'offer denied by its peer')
 }

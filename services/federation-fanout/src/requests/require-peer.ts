@@ -11,8 +11,8 @@ import { withPeer, type PeerDeps } from '../peers/with-peer.ts'
 import { policy } from '../policy.ts'
 import { parseBody, readRawBody, type BodyReading } from './raw-body.ts'
 
-type Accepted = { outcome: 'accepted'; peer: Peer; secret: string; signed: SignedHeaders }
-type Verification = Accepted | { outcome: keyof typeof refusals }
+type Verified = { outcome: 'verified'; storedPeer: Peer; secret: string; signed: SignedHeaders }
+type Verification = Verified | { outcome: keyof typeof refusals }
 
 const refusals = {
   missing: refuse.signature_missing,
@@ -36,15 +36,21 @@ export function requirePeer(
   return async (ctx, next) => {
     const body = await readRawBody(ctx, ctx.state.bodyReading as BodyReading | undefined)
     const requestId = ctx.state.requestId as string
-    const verification = await verifyRequest(deps, { headers: ctx.headers, body, isProof, requestId })
-    requests.inc({ outcome: verification.outcome })
-    if (verification.outcome !== 'accepted') throw refusals[verification.outcome]()
-    const { peer, secret, signed } = verification
-    await deps.signingNetworks.note(peer, callerOf(ctx).address)
-    const now = new Date(deps.clock.now())
-    if (!peer.isSeenAt(now)) await deps.orm.em.fork().nativeUpdate(Peer, { id: peer.id }, { seenAt: now })
-    Object.assign(ctx.state, { signer: peer, signerSecret: secret, signedInput: parse(body) })
-    await runWithNonce(deps, ctx, signed, async () => {
+    const refuseAs = (outcome: keyof typeof refusals) => {
+      requests.inc({ outcome })
+      return refusals[outcome]()
+    }
+    const verification = await verifyRequest(deps, { headers: ctx.headers, body, isProof })
+    if (verification.outcome !== 'verified') throw refuseAs(verification.outcome)
+    const { storedPeer, secret, signed } = verification
+    await runWithNonce(deps, { signed, requestId }, async () => {
+      const peer = isProof ? storedPeer : await takeProof(deps, storedPeer, { secret, requestId })
+      if (!peer) throw refuseAs('unknown_peer')
+      requests.inc({ outcome: 'accepted' })
+      await deps.signingNetworks.note(peer, callerOf(ctx).address)
+      const now = new Date(deps.clock.now())
+      if (!peer.isSeenAt(now)) await deps.orm.em.fork().nativeUpdate(Peer, { id: peer.id }, { seenAt: now })
+      Object.assign(ctx.state, { signer: peer, signerSecret: secret, signedInput: parse(body) })
       if (!isProof && (await isDetaching(deps, peer))) throw busy()
       await next()
     })
@@ -60,9 +66,9 @@ export async function namedPeer({ orm }: Pick<Deps, 'orm'>, headers: Context['he
   return peer
 }
 
-type Received = { headers: Context['headers']; body: Buffer; isProof: boolean; requestId: string }
+type Received = { headers: Context['headers']; body: Buffer; isProof: boolean }
 
-async function verifyRequest(deps: PeerDeps, { headers, body, isProof, requestId }: Received): Promise<Verification> {
+async function verifyRequest(deps: PeerDeps, { headers, body, isProof }: Received): Promise<Verification> {
   const signed = readSignedHeaders(headers)
   if (!signed) return { outcome: isProof && lacksSignature(headers) ? 'headers_missing' : 'missing' }
   const storedPeer = await deps.orm.em.fork().findOne(Peer, { origin: signed.origin })
@@ -77,8 +83,7 @@ async function verifyRequest(deps: PeerDeps, { headers, body, isProof, requestId
   if (verified.verdict === 'bad') return { outcome: isProof || storedPeer.isActive() ? 'wrong' : 'unknown_peer' }
   // After the signature: an unsigned request must not use up nonces.
   if (!(await claimNonce(deps, signed))) return { outcome: 'replayed' }
-  const peer = isProof ? storedPeer : await takeProof(deps, storedPeer, { secret: verified.secret, requestId })
-  return peer ? { outcome: 'accepted', peer, secret: verified.secret, signed } : { outcome: 'unknown_peer' }
+  return { outcome: 'verified', storedPeer, secret: verified.secret, signed }
 }
 
 /**
@@ -119,15 +124,17 @@ export function answerSigned(ctx: Context, { clock, random }: Pick<Deps, 'clock'
   ctx.body = body
 }
 
-/** A request that fails for want of a dependency releases its nonce: the peer may repeat it. */
-async function runWithNonce(
+/**
+ * Call it right after `claimNonce`. A request that fails for want of a dependency releases its nonce: the peer may repeat it.
+ * Contract: 7, signatures.
+ */
+export async function runWithNonce(
   deps: Pick<Deps, 'orm' | 'log'>,
-  ctx: Context,
-  signed: SignedHeaders,
-  next: () => Promise<unknown>,
-) {
+  { signed, requestId }: { signed: SignedHeaders; requestId: string | undefined },
+  work: () => Promise<unknown>,
+): Promise<void> {
   try {
-    await next()
+    await work()
   } catch (error) {
     if (!isRefusal(error) || error.status >= 500) {
       const { origin, nonce } = signed
@@ -135,7 +142,7 @@ async function runWithNonce(
         .fork()
         .nativeDelete(FederationNonce, { origin, nonce })
         .catch((fault: unknown) => {
-          deps.log.warn({ requestId: ctx.state.requestId as string, err: fault }, 'nonce not released')
+          deps.log.warn({ requestId, err: fault }, 'nonce not released')
         })
     }
     throw error
