@@ -143,6 +143,8 @@ class PooledConnection extends Client implements LimitedUse {
     } catch (fault) {
       const serverFault = serverFaultOf(fault) ?? (this.#isLost ? 'lost' : undefined)
       if (serverFault === 'readOnly') this.#noteReadOnly(0)
+      // The server tells why it ends a connection before it does: the pool would give it to the next statement.
+      if (serverFault === 'lost') this.usableUntil = 0
       const error = serverFault === undefined ? fault : unavailable(fault, serverFault)
       span?.end(error)
       throw error

@@ -5,7 +5,7 @@ import { readOnlyUseMs } from './policy.ts'
 export type LimitedUse = {
   /** Where its address led then. It may lead to another server later. */
   readonly madeAt: number
-  /** Infinity until the server is read-only. */
+  /** Infinity until the server is read-only, or ends it. */
   usableUntil: number
   /** It is used once, however long it took to make. */
   isNew: boolean

@@ -49,6 +49,17 @@ describe('Faults of connections', () => {
     expectUnavailable(await sleeping)
   })
 
+  it('are met by one statement: the next one has another connection', async () => {
+    await using database = await openMigratedDatabase()
+    await using opening = new AsyncDisposableStack()
+    const single = opening.adopt(await connectDatabase({ url: database.url, connections: 1 }), (orm) => orm.close(true))
+
+    for (let round = 0; round < 20; round += 1) {
+      expectUnavailable(await errorOf(single.em.fork().execute('select pg_terminate_backend(pg_backend_pid())')))
+      expect(await single.em.fork().execute('select 1 as one')).to.deep.equal([{ one: 1 }])
+    }
+  })
+
   it('that are refused, or not accepted in time, read as unavailable', async () => {
     const nowhere = `postgres://127.0.0.1:${await freePort()}/gatehouse`
     await using opening = new AsyncDisposableStack()
