@@ -2,6 +2,7 @@ import { AssertionError } from 'node:assert'
 import { isDeepStrictEqual } from 'node:util'
 import type { MikroORM } from '@mikro-orm/postgresql'
 import { Client, DatabaseError } from 'pg'
+import { eventually } from './eventually.ts'
 
 /** By SQLSTATE: the connection of the statement ends, or its disk is full. */
 export const writeFaults = ['57P01', '53100'] as const
@@ -15,6 +16,8 @@ export type FaultyWrites = {
   ): Promise<{ value: T; hasFailed: boolean }>
   /** What all tables hold: equal where nothing has changed. */
   read(): Promise<Record<string, string>>
+  /** Until the outbox is empty: it deletes what it has published, which counts as a statement, and changes what `read` gives. */
+  untilPublished(): Promise<unknown>
 }
 
 /** Every table gets a trigger that meets a fault before a chosen statement of any connection. `orm` is a superuser's. */
@@ -54,6 +57,8 @@ export async function openFaultyWrites({ em }: Pick<MikroORM, 'em'>): Promise<Fa
       await execute(`select setval('statements_until_fault', 1)`)
       return { value, hasFailed: reached?.hasFailed === true }
     },
+    untilPublished: () =>
+      eventually('events are published', async () => (await execute('select from outbox')).length === 0),
     async read() {
       const [row] = await execute<Record<string, string>>(`select ${digests.join(', ')}`)
       return row ?? {}
@@ -69,6 +74,7 @@ export async function interruptEach(
   writes: FaultyWrites,
   { attempt, read }: { attempt: () => Promise<number>; read: () => Promise<unknown> },
 ): Promise<number[]> {
+  await writes.untilPublished()
   const before = await read()
   const statuses: number[] = []
   for (const fault of ['53100', ...Array<WriteFault>(500).fill('57P01')] as WriteFault[]) {

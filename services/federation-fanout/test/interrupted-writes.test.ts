@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { answered, eventually, interruptEach, openFaultyWrites, type FaultyWrites } from '@gatehouse/test-kit'
+import { answered, interruptEach, openFaultyWrites, type FaultyWrites } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { recheckPeer } from '../src/operations/administer-peer.ts'
 import { policy } from '../src/policy.ts'
@@ -41,16 +41,8 @@ describe('Where PostgreSQL ends a connection, or its disk is full, in the middle
   const initiate = () => instance.admin('POST', '/api/federation/peer/initiate', { remoteOrigin: remote.origin })
   const approve = (id: string) => instance.admin('POST', `/api/federation/approval-requests/${id}/approve`)
 
-  /** The outbox deletes what it has sent, which counts as a statement and changes what `writes` reads. */
-  const untilSent = () =>
-    eventually('an empty outbox', async () => {
-      const rows = await instance.deps.orm.em.fork().execute<object[]>('select from outbox')
-      return rows.length === 0
-    })
-
   async function expectWhole(attempt: () => Promise<{ status: number }>): Promise<void> {
     await instance.runDue()
-    await untilSent()
     const statuses = await interruptEach(writes, {
       attempt: async () => (await attempt()).status,
       read: () => writes.read(),
@@ -74,7 +66,7 @@ describe('Where PostgreSQL ends a connection, or its disk is full, in the middle
       remote = await startPeer('c')
       await answered(offer())
       const id = await idOf('approval-requests')
-      await untilSent()
+      await writes.untilPublished()
       const { value, hasFailed } = await writes.failDuring(() => approve(id), { count, fault: '57P01' })
       expect(hasFailed).to.equal(true)
       const state = await stateOfPeer()
@@ -94,7 +86,7 @@ describe('Where PostgreSQL ends a connection, or its disk is full, in the middle
     for (const count of [4, 5, 6]) {
       await remote[Symbol.asyncDispose]()
       remote = await startPeer('c')
-      await untilSent()
+      await writes.untilPublished()
       const { value, hasFailed } = await writes.failDuring(initiate, { count, fault: '57P01' })
       expect(hasFailed).to.equal(true)
       instance.clock.advance(policy.leaseMs)
@@ -130,7 +122,7 @@ describe('Where PostgreSQL ends a connection, or its disk is full, in the middle
       await buildPeer(instance, { ...remote, secret: secretOfPeer, status })
       const signing = { origin: remote.origin, secret: secretOfPeer, nonce: randomUUID() }
       const send = async () => (await sendAsPeer(instance, ['POST', ...sent], signing)).status
-      await untilSent()
+      await writes.untilPublished()
       const statuses: number[] = []
       // The first statement claims the nonce. A disk that is full leaves the connection to the release of the nonce.
       for (const count of [1, 2, 3]) {

@@ -1,14 +1,7 @@
 import { applyRemoteProfiles } from '@gatehouse/contracts'
 import type { User } from '@gatehouse/domain'
 import { toErrorResponse } from '@gatehouse/runtime'
-import {
-  answered,
-  eventually,
-  interruptEach,
-  openFaultyWrites,
-  writeFaults,
-  type FaultyWrites,
-} from '@gatehouse/test-kit'
+import { answered, interruptEach, openFaultyWrites, writeFaults, type FaultyWrites } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { readdir } from 'node:fs/promises'
 import sharp from 'sharp'
@@ -49,7 +42,6 @@ describe('Where PostgreSQL ends a connection, or its disk is full, in the middle
     ...(await readdir(identity.config.uploadDir)),
     ...(await readdir(`${identity.config.uploadDir}/.incoming`)),
   ]
-  const isPublished = async () => (await column(identity, 'select id from outbox')).length === 0
   const byAdmin = (method: string, path: string, body?: object) => async () =>
     await call(method, path, { as: admin, ...(body && { body }) })
 
@@ -128,7 +120,6 @@ describe('Where PostgreSQL ends a connection, or its disk is full, in the middle
   for (const [name, prepare] of Object.entries(operations)) {
     it(`${name}, it is 503, nothing is half done, and the same succeeds right afterwards`, async () => {
       const attempt = await prepare()
-      await eventually('events are published', isPublished)
 
       const statuses = await interruptEach(writes, { attempt, read: state })
 
@@ -140,12 +131,12 @@ describe('Where PostgreSQL ends a connection, or its disk is full, in the middle
 
   it('the relay of the outbox, each event is published and then leaves the outbox', async () => {
     for (const fault of writeFaults) {
-      await eventually('events are published', isPublished)
+      await writes.untilPublished()
       const failures = () => identity.logLines.filter(({ msg }) => String(msg).startsWith('outbox relay failed'))
       const before = failures().length
       const publish = async () => {
         const status = await call('PATCH', '/api/users/@me', { as: user, body: { bio: fault } })
-        if (status === 200) await eventually('events are published', isPublished)
+        if (status === 200) await writes.untilPublished()
         return status
       }
       for (let count = 1, isRefused = true; isRefused; count += 1)
@@ -158,7 +149,7 @@ describe('Where PostgreSQL ends a connection, or its disk is full, in the middle
   it('a cleanup of uploads, the next one does all of it', async () => {
     for (const fault of writeFaults) {
       for (const count of [1, 2]) {
-        await eventually('events are published', isPublished)
+        await writes.untilPublished()
         const { filename } = (await answered(upload())).body
         identity.clock.advance(day + 1)
         const cleanUp = () => identity.deps.uploadCleanup.runNow()
