@@ -117,9 +117,9 @@ async function drain(server: Server, connections: Connections, options: ListenOp
 /**
  * Closing a listener resets the connections that wait to be accepted, and a turn of the event loop accepts one of them. Resolves
  * after a turn that accepted none, and was too short for another one to come. Under load no turn may be short, and under a
- * flood each accepts one: after `patienceMs` the first is not asked for, after twice of that the second neither.
+ * flood each accepts one: from `waitMs` on any turn that accepted none will do, and from twice of that on any turn.
  */
-async function acceptWaiting(server: Server, patienceMs: number): Promise<void> {
+async function acceptWaiting(server: Server, waitMs: number): Promise<void> {
   const begunAt = performance.now()
   let accepted = 0
   const count = () => void (accepted += 1)
@@ -128,8 +128,8 @@ async function acceptWaiting(server: Server, patienceMs: number): Promise<void> 
     const [before, turnAt] = [accepted, performance.now()]
     await nextTurn()
     const now = performance.now()
-    const isShort = now - turnAt < shortTurnMs || now - begunAt > patienceMs
-    isDone = (accepted === before && isShort) || now - begunAt > 2 * patienceMs
+    const [turnMs, waitedMs] = [now - turnAt, now - begunAt]
+    isDone = accepted === before ? turnMs < shortTurnMs || waitedMs > waitMs : waitedMs > 2 * waitMs
   }
   server.off('connection', count)
 }

@@ -8,12 +8,13 @@ import type { z } from 'zod'
 import type { Deps } from '../deps.ts'
 import { readQuota } from './member-quota.ts'
 
-type ReplyDeps = Pick<Deps, 'orm' | 'clock' | 'config'>
+type ReplyDeps = Pick<Deps, 'clock' | 'config'>
+type ListDeps = ReplyDeps & Pick<Deps, 'orm'>
 
 type Listed = z.infer<typeof listInvitesQuery>
 
 /** Newest first. Contract: 4, lists. */
-export async function listInvites(deps: ReplyDeps, { status, ...page }: Listed, of: FilterQuery<Invite> = {}) {
+export async function listInvites(deps: ListDeps, { status, ...page }: Listed, of: FilterQuery<Invite> = {}) {
   const active = activeInvites(deps.clock.now())
   const where = { $and: [of, status === 'active' ? active : { $not: active }] }
   const em = deps.orm.em.fork()
@@ -22,14 +23,14 @@ export async function listInvites(deps: ReplyDeps, { status, ...page }: Listed, 
 }
 
 /** A member sees only the invites that they created. Contract: 4, Invites of members. */
-export async function listOwnInvites(deps: ReplyDeps, userId: string, query: Listed) {
+export async function listOwnInvites(deps: ListDeps, userId: string, query: Listed) {
   const { allowed, made } = await readQuota(deps, deps.orm.em.fork(), userId)
   const left = Math.max(0, allowed - made)
   return { ...(await listInvites(deps, query, { createdBy: userId, byMember: true })), left }
 }
 
 /** Newest first. Throws invite_unknown. Spec: Invite redemption; Contract: 4, redemptions. */
-export async function listRedemptions(deps: ReplyDeps, inviteId: string, page: PageRequest) {
+export async function listRedemptions(deps: ListDeps, inviteId: string, page: PageRequest) {
   const em = deps.orm.em.fork()
   if ((await em.count(Invite, { id: inviteId })) === 0) throw refuse.invite_unknown()
   const { rows, nextCursor } = await findPage(em, InviteRedemption, { ...page, where: { inviteId } })
@@ -37,18 +38,14 @@ export async function listRedemptions(deps: ReplyDeps, inviteId: string, page: P
 }
 
 /** In the transaction of a change: once it has committed, nothing may fail. Contract: 4, invites. */
-export async function inviteReply(
-  deps: Omit<ReplyDeps, 'orm'>,
-  em: EntityManager,
-  invite: Invite,
-): Promise<InviteReply> {
+export async function inviteReply(deps: ReplyDeps, em: EntityManager, invite: Invite): Promise<InviteReply> {
   const [reply] = await inviteReplies(deps, em, [invite])
   if (!reply) throw new Error('an invite without a reply')
   return reply
 }
 
 /** Reads the names of all creators at once. Contract: 4, invites. */
-async function inviteReplies(deps: Omit<ReplyDeps, 'orm'>, em: EntityManager, invites: readonly Invite[]) {
+async function inviteReplies(deps: ReplyDeps, em: EntityManager, invites: readonly Invite[]) {
   const creatorIds = invites.map((invite) => invite.createdBy)
   const creators = await findCurrentNames(em, creatorIds)
   const now = deps.clock.now()
