@@ -93,7 +93,7 @@ describe('npm run cluster', () => {
     expect(JSON.parse(line!)).to.include({ process: 'identity-0', level: 'warn' })
     await waitForOutput(/identity-0 is up again \(process \d+\)/)
     const info = async () => (await fetch(`${url}/api/instance/info`)).status
-    await eventually('it answers again', async () => (await info()) === 200, 60_000)
+    await eventually('it answers again', async () => (await info()) === 200)
     const another = { ...account, username: 'bob' }
     expect((await postJson(`${url}/api/auth/register`, another)).status).to.equal(201)
   })
@@ -105,7 +105,7 @@ describe('npm run cluster', () => {
 
     signal('SIGKILL')
 
-    await eventually('nothing of it runs', () => !members.some(isRunning), 60_000)
+    await eventually('nothing of it runs', () => !members.some(isRunning))
   })
 
   it('names the flag that is wrong', () => {

@@ -453,7 +453,7 @@ describe('the command line of a distributed instance', () => {
     const nowhere = `http://127.0.0.1:${await freePort()}`
     const addresses = { IDENTITY_URL: nowhere, PUBLIC_ORIGIN: nowhere, NATS_URL: nats.url }
     const shows = (line: RegExp) =>
-      eventually(String(line), async () => line.test((await runArguments(['check'], addresses)).output), 60_000)
+      eventually(String(line), async () => line.test((await runArguments(['check'], addresses)).output))
 
     await shows(/FAIL\s+bus \(NATS\)\s+gatehouse-events does not exist/)
     await using _identity = await connectNats({ url: nats.url, name: 'identity', log: capturedLog().log })

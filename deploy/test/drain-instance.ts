@@ -43,7 +43,7 @@ export async function expectSocketsClosed(count: number): Promise<void> {
     await Promise.all(accounts.map(({ token }, index) => open(token, index)))
   }
   instance.signal('SIGTERM')
-  await eventually('all are closed', () => closures.length === count, 60_000)
+  await eventually('all are closed', () => closures.length === count)
 
   const codes = new Map(closures.map(({ code }) => [code, closures.filter((one) => one.code === code).length]))
   expect(Object.fromEntries(codes)).to.deep.equal({ 1012: count })

@@ -83,8 +83,8 @@ describe('npm start, the instance in one process', () => {
 
     process.kill(postmaster, 'SIGKILL')
 
-    await eventually('another database server runs', async () => (await readPostmaster()) !== postmaster, 60_000)
-    await eventually('accounts are there again', async () => (await readSelf()) === 200, 60_000)
+    await eventually('another database server runs', async () => (await readPostmaster()) !== postmaster)
+    await eventually('accounts are there again', async () => (await readSelf()) === 200)
   })
 
   it('leaves no process behind at a kill -9, its database included, and starts again with all data that it had acknowledged', async () => {
@@ -95,7 +95,7 @@ describe('npm start, the instance in one process', () => {
 
     signal('SIGKILL')
 
-    await eventually('nothing of it runs', () => !members.some(isRunning), 60_000)
+    await eventually('nothing of it runs', () => !members.some(isRunning))
     const next = await running('first')
     expect(await logIn(next.url, 'alice')).to.equal(200)
     const me = await fetch(`${next.url}/api/users/@me`, { headers })
@@ -122,7 +122,7 @@ describe('npm start, the instance in one process', () => {
 
     expect((await closed)[0], 'service restart').to.equal(1012)
     expect(await exited).to.include({ code: 0, stderr: '' })
-    await eventually('nothing of it runs', () => !members.some(isRunning), 60_000)
+    await eventually('nothing of it runs', () => !members.some(isRunning))
   })
 
   it('accepts no connection while it shuts down, and still answers a request under way', async () => {

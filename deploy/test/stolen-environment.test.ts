@@ -43,7 +43,7 @@ const leftSecret = 'an internal secret that is left to identity'
 const others = (role: Role) => serviceNames.filter((name) => name !== role)
 
 /** Who holds a service's environment can do the work of that service and nothing else. Contract: 8, Keys; Design: invariant 6. */
-describe('the environment of one service, in the hands of somebody else', () => {
+describe('the environment of one service, read by an attacker', () => {
   const scope = new AsyncDisposableStack()
   let form: Awaited<ReturnType<typeof startContainerForm>>
   let founder: { id: string; token: string }

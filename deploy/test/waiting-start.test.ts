@@ -55,7 +55,7 @@ describe('a process starts without the servers that it needs:', () => {
       await redis.stop()
       const { program, statusOf, readDependencies } = await start(role, { NATS_URL: nats.url, REDIS_URL: redis.url })
       await using _running = program
-      await eventually('it is ready', async () => (await statusOf('/readyz')) === 200, 60_000)
+      await eventually('it is ready', async () => (await statusOf('/readyz')) === 200)
       expect(await readDependencies()).to.include({ nats: false, redis: false })
 
       for (let round = 0; round < 2; round += 1) {
@@ -89,10 +89,10 @@ describe('a process starts without the servers that it needs:', () => {
     proxy.partition()
     const { program, statusOf } = await start('identity', { DATABASE_URL: proxy.url })
     await using _running = program
-    await eventually('it is alive', async () => (await statusOf('/healthz')) === 200, 60_000)
+    await eventually('it is alive', async () => (await statusOf('/healthz')) === 200)
     const statuses = [await statusOf('/readyz'), await statusOf('/api/instance/info')]
     proxy.heal()
-    await eventually('it is ready', async () => (await statusOf('/readyz')) === 200, 60_000)
+    await eventually('it is ready', async () => (await statusOf('/readyz')) === 200)
 
     expect(statuses).to.deep.equal([503, 503])
     expect(program.output.stdout.match(/waiting for PostgreSQL/g)).to.have.length(1)
@@ -110,11 +110,11 @@ describe('a process starts without the servers that it needs:', () => {
     await using _identity = identity.program
     const sessions = await start('session-gateway', { DATABASE_URL: database.url })
     await using _sessions = sessions.program
-    await eventually('identity is ready', async () => (await identity.statusOf('/readyz')) === 200, 60_000)
+    await eventually('identity is ready', async () => (await identity.statusOf('/readyz')) === 200)
     await sessions.program.waitForOutput(/PostgreSQL is read-only/)
     const [dependencies, waiting] = [await identity.readDependencies(), await sessions.statusOf('/readyz')]
     await setReadOnly('off')
-    await eventually('session-gateway is ready', async () => (await sessions.statusOf('/readyz')) === 200, 60_000)
+    await eventually('session-gateway is ready', async () => (await sessions.statusOf('/readyz')) === 200)
 
     expect(dependencies).to.include({ postgres: true, postgres_writes: false })
     expect(waiting).to.equal(503)

@@ -209,8 +209,8 @@ describe('registrations that wait for approval in the browser', () => {
     await admin.keyboard.press('a')
     await actions.waitForText(admin, shown('Approve {count} registrations', { count: 3 }))
     // The row from which the dialog was opened is gone before the dialog is.
-    await admin.route('**/api/admin/registrations/decide', async (route) => {
-      const path = '/api/admin/registrations/decide'
+    const path = '/api/admin/registrations/decide'
+    await admin.route(`**${path}`, async (route) => {
       const response = await answered(postJson(instance, path, route.request().postDataJSON() as object, adminToken))
       await rowOf(admin, 'ada').waitFor({ state: 'detached' })
       await route.fulfill({ json: await response.json() })
@@ -219,7 +219,7 @@ describe('registrations that wait for approval in the browser', () => {
     await admin.keyboard.press('Enter')
     await actions.waitForText(admin, shown('Approved: {count}', { count: 3 }))
     await admin.getByRole('dialog').waitFor({ state: 'detached' })
-    await admin.unroute('**/api/admin/registrations/decide')
+    await admin.unroute(`**${path}`)
 
     expect(await count("users where username in ('ada', 'grace', 'hedy')")).to.equal(3)
     const blocked = await ask('robot_too', {}, '198.51.100.1')

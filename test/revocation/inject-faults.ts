@@ -78,7 +78,7 @@ function leaderOf({ nodes, leaderOf }: NatsCluster): FaultTarget {
       await nodes[index]!.kill()
     },
     async start() {
-      await eventually('another node leads', async () => (await leaderOf(stream)) !== index, 60_000)
+      await eventually('another node leads', async () => (await leaderOf(stream)) !== index)
       await nodes[index]!.start()
     },
     async pause() {

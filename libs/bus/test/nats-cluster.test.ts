@@ -76,7 +76,7 @@ describe('The bus over three nodes of NATS', () => {
     })
     await expectDelivered([load])
 
-    await eventually('a new group gets all', () => load.acknowledged.every((n) => late.has(n)), 60_000)
+    await eventually('a new group gets all', () => load.acknowledged.every((n) => late.has(n)))
     await nats.nodes[another]!.start()
   })
 
@@ -91,9 +91,9 @@ describe('The bus over three nodes of NATS', () => {
     await using started = await connectNats({ url: nats.url, name: 'started', log })
     await Promise.all(nats.nodes.slice(0, 2).map((node) => node.start()))
     const id = randomUUID()
-    await eventually('it is acknowledged', () => started.publish(event, { n: 2 }, { id }).then(() => true), 60_000)
+    await eventually('it is acknowledged', () => started.publish(event, { n: 2 }, { id }).then(() => true))
 
-    await eventually('it is delivered', () => got.includes(2), 60_000)
+    await eventually('it is delivered', () => got.includes(2))
     expect(alone).to.equal('BusUnavailable')
   })
 })
