@@ -5,5 +5,5 @@ describe('A rotation of JWT_SECRET and INTERNAL_SECRET over a running cluster', 
   this.timeout(480_000)
 
   const replicas = { gateway: 2, identity: 2, 'session-gateway': 2 }
-  testRotation({ replicas, beginsAt: 'first', lastOf: roles })
+  testRotation({ replicas, beginsAt: 'first', secondOf: roles, lastOf: roles })
 })

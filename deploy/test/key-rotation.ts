@@ -24,12 +24,13 @@ export type Rotation = {
   replicas: NonNullable<ClusterOptions['replicas']>
   /** At the second, the cluster starts as the first leaves it. */
   beginsAt: 'first' | 'second'
-  /** What restarts in the last step. */
+  /** What restarts in the second step, and in the last one. */
+  secondOf: readonly Role[]
   lastOf: readonly Role[]
 }
 
 /** The steps, one test each. */
-export function testRotation({ replicas, beginsAt, lastOf }: Rotation): void {
+export function testRotation({ replicas, beginsAt, secondOf, lastOf }: Rotation): void {
   const resources = new AsyncDisposableStack()
   let folder: string
   let cluster: Cluster
@@ -74,7 +75,7 @@ export function testRotation({ replicas, beginsAt, lastOf }: Rotation): void {
 
   it('second step: the new secrets sign, tokens of the old one live on, no request fails, sockets come back', async () => {
     const before = clients.counts()
-    await roll({ current: next, previous: former })
+    await roll({ current: next, previous: former }, secondOf)
 
     expect(verifyToken(createTokenKey(next.jwt), await clients.logIn(), Date.now())).to.include({ username: 'ada' })
     for (const gateway of cluster.gateways) expect(await statusWith(gateway, formerToken)).to.equal(200)

@@ -1,109 +1,25 @@
-import { answered } from '@gatehouse/test-kit'
 import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
-import { addAxe, findFaults } from './accessible.ts'
-import { insertJoining } from './joining.ts'
-import { shown } from './shown.ts'
-import { postJson, startInstance, type Instance } from './start-instance.ts'
+import { addAxe } from './accessible.ts'
+import { accountPages, findFaultsOf, publicPages } from './accessible-pages.ts'
 import * as actions from './actions.ts'
+import { password, startFilledInstance, type FilledInstance } from './filled-instance.ts'
+import { shown } from './shown.ts'
 
-const admin = { username: 'alice', password: 'a long password' }
-
-/** A page to check once it shows the text `ready`, and what to open on it first. Dialogs are checked in dialogs.test.ts. */
-type Target = { name: string; path: string; ready: string | RegExp; open?: (page: Page) => Promise<void> }
-
-const publicPages: Target[] = [
-  { name: 'login', path: '/login', ready: 'Create an account' },
-  {
-    name: 'registration',
-    path: '/register',
-    ready: shown('Step {current} of 2', { current: 1 }),
-    open: (page) => actions.click(page, 'Continue'),
-  },
-  { name: 'new password', path: '/recover#1.x', ready: 'Confirm new password' },
-  { name: 'forgotten password', path: '/forgot', ready: 'Username or email address' },
-  { name: 'address to confirm', path: '/confirm-email#token=x', ready: 'Confirm your email address' },
-  { name: 'canceled login', path: '/sign-in#error=cancelled', ready: 'The login was canceled.' },
-  { name: 'unknown application', path: '/authorize#error=invalid_client', ready: /^This instance doesn’t know/ },
-  { name: 'end of an application', path: '/authorize#logout=done', ready: 'Logged out of the application' },
-  { name: 'page not found', path: '/no-such-page', ready: 'Page not found' },
-]
-
-const accountPages: Target[] = [
-  { name: 'home', path: '/channels/@me', ready: 'Online' },
-  { name: 'account menu', path: '/channels/@me', ready: 'Online', open: (page) => actions.click(page, 'Your account') },
-  { name: 'own email address', path: '/settings/security', ready: 'not confirmed' },
-  { name: 'own invites', path: '/settings/invites', ready: 'Friends' },
-  { name: 'own applications', path: '/settings/applications', ready: 'Wiki' },
-  { name: 'code of a device', path: '/device', ready: 'Connect a device' },
-  { name: 'overview', path: '/admin', ready: 'Registrations per day' },
-  { name: 'users', path: '/admin/users', ready: '@bert' },
-  {
-    name: 'page of a user',
-    path: '/admin/users',
-    ready: '@bert',
-    open: async (page) => {
-      await page.getByRole('link', { name: '@bert' }).click()
-      await page.getByRole('heading', { name: shown('Recent activity') }).waitFor()
-    },
-  },
-  {
-    name: 'menu of a user',
-    path: '/admin/users',
-    ready: '@bert',
-    open: (page) => actions.click(page, shown('Actions for {username}', { username: 'bert' })),
-  },
-  { name: 'registrations', path: '/admin/registrations', ready: 'I sing in the choir.' },
-  {
-    name: 'selected registrations',
-    path: '/admin/registrations',
-    ready: 'I sing in the choir.',
-    open: (page) => actions.click(page, shown('Select network {network}', { network: '198.51.100.0' })),
-  },
-  { name: 'invites', path: '/admin/invites', ready: 'Friends' },
-  { name: 'applications', path: '/admin/applications', ready: 'Wiki' },
-  { name: 'settings', path: '/admin/settings', ready: 'Who can register' },
-  { name: 'federation', path: '/admin/federation', ready: 'b.example' },
-  { name: 'orders', path: '/admin/federation/orders', ready: 'No pending deletions.' },
-  { name: 'API page', path: '/api/docs', ready: 'Your token' },
-  { name: 'audit log', path: '/admin/audit', ready: 'alice' },
-]
+const admin = { username: 'alice', password }
+/** accessibility.system.test.ts has all. */
+const firstAccountPages = accountPages.slice(0, 2)
 
 describe('accessibility of every page', () => {
   const resources = new AsyncDisposableStack()
-  let instance: Instance
+  let instance: FilledInstance
   let browser: Browser
-  let token: string
 
   before(async () => {
-    instance = resources.use(await startInstance('accessibility', { smtpUrl: 'smtp://127.0.0.1:9' }))
+    instance = resources.use(await startFilledInstance('accessibility'))
     browser = await launchChromium()
     resources.defer(() => browser.close())
-    token = ((await (await postJson(instance, '/api/auth/register', admin)).json()) as { token: string }).token
-    await answered(postJson(instance, '/api/auth/register', { username: 'bert', password: admin.password }))
-    await answered(postJson(instance, '/api/auth/register', { username: 'carl', password: admin.password }))
-    await instance.runSql(`update users set suspended_at = 1, suspended_reason = 'spam' where username = 'carl'`)
-    await instance.runSql(
-      `insert into peers (id, origin, host, secret, status, activated_at)
-       values (1, 'https://b.example', 'b.example', 'none', 'active', now()),
-         (2, 'https://a-long-name-of-an-instance.of.a.long.domain.example', 'a-long', 'none', 'revoked', now())`,
-    )
-    await answered(postJson(instance, '/api/admin/invites', { name: 'Friends', maxUses: 3, expiresAt: null }, token))
-    await instance.runSql('update invites set by_member = true')
-    await instance.runSql('update instance_settings set member_invites = 5, approval_required = true')
-    await insertJoining(instance)
-    await instance.runSql(
-      `insert into applications (id, name, type, redirect_uris, post_logout_redirect_uris, signals_uri, skip_consent,
-         access_tokens, suspended_at, created_at)
-       values (1, 'Wiki', 'confidential', '["https://wiki.example/cb"]', '[]', 'https://wiki.example/s', false,
-           'opaque', null, now()),
-         (2, 'Forum', 'public', '["com.example.forum:/cb"]', '[]', null, true, 'jwt', now(), now())`,
-    )
-    await instance.runSql(
-      `insert into application_consents (account_id, application_id, scopes, granted_at)
-       select id, 1, '["openid", "profile"]', now() from users where username = 'alice'`,
-    )
   })
 
   after(() => resources.disposeAsync())
@@ -112,9 +28,9 @@ describe('accessibility of every page', () => {
     const faults: string[] = []
     const page = await openPage()
     await addAxe(page.context())
-    for (const target of publicPages) faults.push(...(await findFaultsOf(page, target)))
-    await page.addInitScript((storedToken) => localStorage.setItem('service_token', storedToken), token)
-    for (const target of accountPages) faults.push(...(await findFaultsOf(page, target)))
+    for (const target of publicPages) faults.push(...(await findFaultsOf(page, instance.origin, target)))
+    await page.addInitScript((storedToken) => localStorage.setItem('service_token', storedToken), instance.token)
+    for (const target of firstAccountPages) faults.push(...(await findFaultsOf(page, instance.origin, target)))
 
     expect(faults).to.deep.equal([])
     await page.context().close()
@@ -181,14 +97,5 @@ describe('accessibility of every page', () => {
   async function openPage(): Promise<Page> {
     const context = await browser.newContext({ colorScheme: 'light', reducedMotion: 'reduce' })
     return context.newPage()
-  }
-
-  /** Targets of one path that follow each other share a page: loading it takes as long as checking it. */
-  async function findFaultsOf(page: Page, { name, path, ready, open }: Target): Promise<string[]> {
-    if (page.url() !== instance.origin + path) await page.goto(instance.origin + path)
-    await actions.waitForText(page, ready)
-    await open?.(page)
-    const faults = await findFaults(page, { namesRepeat: path === '/api/docs' })
-    return faults.map((fault) => `${name}, ${fault}`)
   }
 })

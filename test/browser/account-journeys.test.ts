@@ -202,7 +202,6 @@ describe('journeys through an account in the browser', () => {
     isDown = false
 
     await actions.waitForHomePage(page)
-    await actions.click(tab, 'Try again').catch(() => undefined)
     await actions.waitForHomePage(tab)
     await page.context().close()
   })

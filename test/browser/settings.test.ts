@@ -1,4 +1,4 @@
-import { answered } from '@gatehouse/test-kit'
+import { answered, eventually } from '@gatehouse/test-kit'
 import { launchChromium } from '@gatehouse/test-kit/browser'
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
@@ -46,7 +46,7 @@ describe('the settings of an account in the browser', () => {
     await page.goBack()
 
     await page.getByRole('button', { name: shown('Download') }).waitFor()
-    expect(await page.title()).to.equal('Your data · Gatehouse')
+    await eventually('its title', async () => (await page.title()) === 'Your data · Gatehouse')
     await page.goto(`${instance.origin}/settings/nothing`)
     await page.getByRole('heading', { name: shown('Page not found') }).waitFor()
     await page.context().close()

@@ -6,39 +6,10 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { answered, createDataFolder, freePort, removeFolder } from '@gatehouse/test-kit'
+import { createDataFolder, freePort, removeFolder } from '@gatehouse/test-kit'
 import { expect } from 'chai'
-import { ask, register } from '../federation-pair.ts'
-import { startInstance } from '../instance.ts'
-import { startReferencePeer } from '../reference-peer/reference-peer.ts'
-import { findRow } from './page-rows.ts'
-import { checkConformance, type Options, type Result } from './run.ts'
-
-const failed = (results: Result[]) => results.filter(({ outcome }) => outcome === 'failed')
-const passed = (results: Result[]) => results.filter(({ outcome }) => outcome === 'passed').map(({ name }) => name)
-
-/** A whole instance on loopback, and a name by which it finds the reference peer. */
-async function startTarget(origin?: string) {
-  const port = await freePort()
-  const address = `http://127.0.0.1:${port}`
-  const place = await startInstance({
-    PORT: String(port),
-    PUBLIC_ORIGIN: origin ?? address,
-    DOMAIN: '127.0.0.1',
-    TRUST_PROXY: 'loopback',
-    FEDERATION_ALLOW_PRIVATE: 'loopback',
-    FEDERATION_RESOLVE: 'nova.test=127.0.0.1',
-  })
-  const admin = await register({ url: address }, 'admin')
-  const body = { autoAcceptPeering: true }
-  await answered(ask({ url: address }, 'PATCH /api/settings/instance', { token: admin.token, body }))
-  return { ...place, address, admin }
-}
-
-async function peerAtName(): Promise<NonNullable<Options['peer']>> {
-  const port = await freePort()
-  return { port, origin: `http://nova.test:${port}` }
-}
+import { peerAtName, startTarget, testGeneration } from './conformance-tests.ts'
+import { checkConformance } from './run.ts'
 
 /** In front of an instance that lacks the check of nonces: a repeated one gets the answer of the first. */
 async function startWithoutNonces(port: number, target: string) {
@@ -87,32 +58,8 @@ async function runCommand(args: string[]): Promise<Ended & { kept: string | null
 }
 
 describe('npm run conformance', () => {
-  for (const generation of [1, 2] as const) {
-    it(`finds every row of generation ${generation} at this program, and leaves nothing behind`, async () => {
-      await using target = await startTarget()
-      const { admin } = target
-      const run = { origin: target.address, generation, adminToken: admin.token, user: admin, peer: await peerAtName() }
-
-      const results = await checkConformance(run)
-
-      const left = await target.deps.orm.em.fork().execute('select origin, status from peers')
-      expect(failed(results)).to.deep.equal([])
-      expect(passed(results)).to.include.members(['an offer of the reference peer', 'deletion of that identity'])
-      expect(passed(results)).to.include('another instanceId parks the peer, and reset forgets it')
-      expect(left).to.deep.equal([])
-      for (const { rows } of results) for (const row of rows) findRow(row)
-    })
-
-    it(`finds every row of generation ${generation} at the reference peer, without an account there`, async () => {
-      const timers = { outboxMs: 300 }
-      await using target = await startReferencePeer({ generation, settings: { limits: false }, timers })
-
-      const results = await checkConformance({ origin: target.origin, generation })
-
-      expect(failed(results)).to.deep.equal([])
-      expect(passed(results)).to.include('X-Federation-Nonce, repeated, absent and of 65 characters')
-    })
-  }
+  // conformance.system.test.ts has generation 1.
+  testGeneration(2)
 
   it('sees the row fail where nonces are not checked, and no other', async () => {
     const port = await freePort()

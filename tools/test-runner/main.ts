@@ -16,9 +16,9 @@ import { findUngiven } from './seen-refusals.ts'
 import { isSystemTest, lastFile, listBrowserPrograms, orderFiles, readDurations, writeDurations } from './test-files.ts'
 
 /** Most files wait half of their time. */
-const parallelProcesses = 4
+const parallelProcesses = 5
 /** Whole systems load the machine. */
-const systemProcesses = 2
+const systemProcesses = 3
 
 const stopping = new AbortController()
 const isStopped = () => stopping.signal.aborted

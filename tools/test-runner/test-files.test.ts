@@ -33,6 +33,9 @@ describe('the plan of a run', () => {
   it('has the browsers that a file starts, and no other', () => {
     expect(listBrowserPrograms(root, [lastFile])).to.deep.equal([])
     expect(listBrowserPrograms(root, ['test/browser/accounts.test.ts'])).to.deep.equal(['chromium-headless-shell'])
+    expect(listBrowserPrograms(root, ['test/browser/dialogs.system.test.ts'])).to.deep.equal([
+      'chromium-headless-shell',
+    ])
     const others = ['firefox-esr', 'webkit2gtk-driver', 'xvfb']
     expect(listBrowserPrograms(root, ['test/browser/engines.test.ts'])).to.deep.equal(others)
   })

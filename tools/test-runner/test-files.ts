@@ -1,5 +1,5 @@
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 
 /** It judges what the others have collected. */
 export const lastFile = 'libs/database/test/growing-statements.test.ts'
@@ -20,10 +20,21 @@ const browserPrograms = {
   launchWebKit: ['webkit2gtk-driver', 'xvfb'],
 } as const
 
-/** Those of the browsers that these files start. */
+/** Those of the browsers that these files start, or what they import from their folder. */
 export function listBrowserPrograms(root: string, files: readonly string[]) {
-  const names = files.flatMap((file) => readFileSync(join(root, file), 'utf8').match(/\blaunch[A-Z]\w+/g) ?? [])
+  const names = [...withNeighbors(files.map((file) => join(root, file)))].flatMap(
+    (path) => readFileSync(path, 'utf8').match(/\blaunch[A-Z]\w+/g) ?? [],
+  )
   return Object.entries(browserPrograms).flatMap(([name, programs]) => (names.includes(name) ? programs : []))
+}
+
+/** These files, and what they import from their folder, directly or not. */
+function withNeighbors(paths: readonly string[]): Set<string> {
+  const reached = new Set(paths)
+  for (const path of reached)
+    for (const [, name = ''] of readFileSync(path, 'utf8').matchAll(/ from '\.\/([\w-]+\.tsx?)'/g))
+      reached.add(join(dirname(path), name))
+  return reached
 }
 
 /** Until it has run. */

@@ -1,0 +1,5 @@
+import { testGeneration } from './conformance-tests.ts'
+
+describe('npm run conformance', () => {
+  testGeneration(1)
+})
