@@ -25,7 +25,7 @@ const isStopped = () => stopping.signal.aborted
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stopping.abort(signal))
 
 const ownProgram = {
-  pgbouncer: 'test/managed-postgres.test.ts',
+  pgbouncer: 'test/managed-postgres.system.test.ts',
   nginx: 'test/web-proxies.test.ts',
   caddy: 'test/web-proxies.test.ts',
   apache2: 'test/apache-openidc.system.test.ts',

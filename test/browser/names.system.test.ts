@@ -1,0 +1,5 @@
+import { names, testNames } from './names.ts'
+
+describe('names that people chose', () => {
+  testNames(Object.fromEntries(Object.entries(names).slice(4)))
+})
