@@ -80,17 +80,29 @@ describe('the environment of one service, read by an attacker', () => {
   const valuesOf = (environment: Record<string, string>): string[] =>
     [...new Set(Object.values(environment).flatMap((text) => [text, ...text.split(/\s+/)]))].filter(Boolean)
 
-  /** What can be made of every value, as a caller and as the operator, signed and as an HMAC. */
+  /** What can be made of every value, as a caller and as the operator, signed, also under the name of the genuine key, and as an HMAC. */
   function forgeries(environment: Record<string, string>, audience: ServiceName) {
+    const options = { issuer: 'http://localhost', audience, now: Date.now() }
+    const genuine = [
+      signCaller(createSigningKeys('gateway', form.secret('internal_secret')), asAdmin(), options),
+      signOperator(createSigningKeys('operator', form.secret('operator_secret')), options),
+    ]
+    const headers = genuine.map((token) => token.split('.')[0])
+    const underEachName = (token: string) => [
+      token,
+      ...headers.map((header) => [header, ...token.split('.').slice(1)].join('.')),
+    ]
     return valuesOf(environment).flatMap((value) => {
-      const options = { issuer: 'http://localhost', audience, now: Date.now() }
       const [asGateway, asOperator] = [createSigningKeys('gateway', value), createSigningKeys('operator', value)]
+      // Under its own name, what the value is the key of is no forgery of that name.
+      const isGenuine = (token: string) => genuine.some((one) => one.split('.')[0] === token.split('.')[0])
+      const named = (token: string) => (isGenuine(token) ? [token] : underEachName(token))
       return {
         callers: [asGateway, asOperator]
-          .map((keys) => signCaller(keys, asAdmin(), options))
+          .flatMap((keys) => named(signCaller(keys, asAdmin(), options)))
           .concat(signHmac(value, asAdmin())),
         operators: [asOperator, asGateway]
-          .map((keys) => signOperator(keys, options))
+          .flatMap((keys) => named(signOperator(keys, options)))
           .concat(signHmac(value, { address: '127.0.0.1', account: null, operator: true })),
       }
     })

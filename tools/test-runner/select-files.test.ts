@@ -16,7 +16,7 @@ const sources = {
   'libs/bus/package.json': `{ "name": "@gatehouse/bus", "exports": "./src/bus.ts" }`,
   'libs/bus/node_modules/other/other.test.ts': '',
   [busSystem]: `import { runFaults } from './faults.ts'`,
-  'libs/bus/test/faults.ts': '',
+  'libs/bus/test/faults.ts': `export const runFaults = () => it('kills the broker', () => {})`,
   [login]: `import '../src/main.ts'; describe('the login', () => it('refuses a suspended account', () => {}))`,
   'services/identity/src/main.ts': `import type { Bus } from '@gatehouse/bus'`,
   [journey]: `readFileSync(join(root, 'docs/journey.md')); start(\`services/\${name}/src/main.ts\`)`,
@@ -63,6 +63,8 @@ describe('the test files of a run', () => {
     expect(select('LOG-IN')).to.deep.equal([login])
     expect(select('suspended', 'login')).to.deep.equal([login])
     expect(select('libs', 'order')).to.deep.equal([bus])
+    // A test file may register what its neighbor has.
+    expect(selectFiles(root, ['--system', 'kills']).files).to.deep.equal([busSystem])
     expect(selectFiles(root, ['identity suspended']).words).to.deep.equal(['identity', 'suspended'])
   })
 

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { readTitles } from '../rules/rules.ts'
 import { escapeRegExp, findReached, listChanges } from './reached-files.ts'
-import { isSystemTest, listTestFiles } from './test-files.ts'
+import { isSystemTest, listTestFiles, withNeighbors } from './test-files.ts'
 
 export type Selection = {
   files: string[]
@@ -68,7 +68,8 @@ function isCommit(root: string, name: string): boolean {
 /** A title that is made of values counts as its source writes it. */
 function containsAll(root: string, file: string, words: readonly string[]): boolean {
   if (words.length === 0) return true
-  const text = [file, ...readTitles(readFileSync(join(root, file), 'utf8'))].join('\n').toLowerCase()
+  const titles = [...withNeighbors([join(root, file)])].flatMap((path) => readTitles(readFileSync(path, 'utf8')))
+  const text = [file, ...titles].join('\n').toLowerCase()
   return words.every((word) => text.includes(word))
 }
 

@@ -29,7 +29,7 @@ export function listBrowserPrograms(root: string, files: readonly string[]) {
 }
 
 /** These files, and what they import from their folder, directly or not. */
-function withNeighbors(paths: readonly string[]): Set<string> {
+export function withNeighbors(paths: readonly string[]): Set<string> {
   const reached = new Set(paths)
   for (const path of reached) {
     const names = readFileSync(path, 'utf8').matchAll(/ from '\.\/([\w-]+\.tsx?)'/g)
