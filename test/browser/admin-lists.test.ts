@@ -162,6 +162,8 @@ describe('lists and numbers of the administration in the browser', () => {
     await open('/admin/users?sort=az&q=user')
     await page.getByRole('checkbox', { name: shown('Select {username}', { username: 'user_001' }) }).check()
     await page.getByRole('checkbox', { name: shown('Select {username}', { username: 'user_002' }) }).check()
+    const busy = { status: 503, json: { error: 'Busy', statusCode: 503, code: 'unavailable' } }
+    await page.route('**/api/admin/users/1001/suspend', (route) => route.fulfill(busy), { times: 1 })
     await actions.click(page, shown('Suspend selected ({count})', { count: 2 }))
     await actions.clickInDialog(page, 'Suspend')
     await actions.waitForText(page, shown('Suspended: {count}', { count: 2 }))

@@ -14,22 +14,25 @@ type Outcome = { changed: User[]; left: { user: User; reason: string }[] }
 
 const callsAtOnce = 4
 
-/** Each account alone: those that are refused stand in no other's way. */
+/** Each account alone: those that are refused stand in no other's way. What one act keeps another one waiting for too long comes again, alone. */
 async function actOnEach(users: readonly User[], act: (user: User) => Promise<unknown>): Promise<Outcome> {
   const outcome: Outcome = { changed: [], left: [] }
-  const waiting = users.values()
-  const work = async () => {
+  const again: User[] = []
+  const work = async (waiting: Iterable<User>, isLast: boolean) => {
     for (const user of waiting) {
       try {
         await act(user)
         outcome.changed.push(user)
       } catch (error) {
         if (!(error instanceof ApiError)) throw error
-        outcome.left.push({ user, reason: translateRefusal(error) })
+        if (error.status === 503 && !isLast) again.push(user)
+        else outcome.left.push({ user, reason: translateRefusal(error) })
       }
     }
   }
-  await Promise.all(Array.from({ length: callsAtOnce }, work))
+  const waiting = users.values()
+  await Promise.all(Array.from({ length: callsAtOnce }, () => work(waiting, false)))
+  await work(again, true)
   return outcome
 }
 
