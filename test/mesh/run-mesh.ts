@@ -36,6 +36,8 @@ const peeringLimitMs = 120_000
 const settleLimitMs = 150_000
 const actsAtOnce = 6
 const betweenFaultsMs = 400
+const betweenLooksMs = 250
+const promptMs = 500
 const ourNames = ['amber', 'birch', 'cedar', 'dune', 'ember', 'fjord']
 const referenceNames = ['nova', 'orbit', 'pulsar', 'quasar', 'rigel', 'sirius', 'titan', 'umbra']
 
@@ -52,6 +54,9 @@ export async function runMesh({ seed, size, minutes, log }: MeshOptions): Promis
   const { journal } = scene
   const say = (what: string) => log(`${((performance.now() - startedAt) / 1000).toFixed(0).padStart(4)} s  ${what}`)
   say(`${scene.places.size} instances have started`)
+  const over = new AbortController()
+  resources.defer(() => over.abort())
+  void noteSlowness(scene, over.signal)
   await peerAll(scene, peeringLimitMs)
   say('they are peers')
   const watchers = await connectWatchers(scene)
@@ -60,13 +65,13 @@ export async function runMesh({ seed, size, minutes, log }: MeshOptions): Promis
     // Calls draw from the other generator, as many as it takes.
     const planning = seededRandom(seed * 1_000 + round)
     const plan = planRound(planning, planSize, round)
-    const over = new AbortController()
-    const acting = carryAll(scene, plan.people).finally(() => over.abort())
+    let isOver = false as boolean
+    const acting = carryAll(scene, plan.people).finally(() => (isOver = true))
     for (const fault of plan.faults) {
       await pause(betweenFaultsMs)
       say(`${fault.kind}: ${fault.at}`)
       await injectFault(scene, fault, watchers)
-      if (over.signal.aborted) journal.count('faults after the last act')
+      if (isOver) journal.count('faults after the last act')
     }
     await acting
     say(`round ${round} is over`)
@@ -84,6 +89,23 @@ export async function runMesh({ seed, size, minutes, log }: MeshOptions): Promis
   findings.push(...journal.violations.map((what) => ({ what })))
   const seconds = (performance.now() - startedAt) / 1000
   return { seed, journal, findings, world, seconds }
+}
+
+/** On a machine that is slow at a request that needs no other process, locks and statements end at their limits: that is trouble too. */
+async function noteSlowness(scene: Scene, over: AbortSignal): Promise<void> {
+  const ours = [...scene.places.values()].filter(({ kind }) => kind === 'ours')
+  while (!over.aborted) {
+    for (const place of ours) {
+      const askedAt = performance.now()
+      const answer = await fetch(`${place.url()}/api/health`, { signal: over }).catch(() => null)
+      const now = performance.now()
+      if (answer?.ok && now - askedAt > promptMs) {
+        scene.troubledAt.at = Math.max(scene.troubledAt.at, now)
+        scene.journal.count('slow answers of GET /api/health')
+      }
+    }
+    await pause(betweenLooksMs)
+  }
 }
 
 type Starting = { random: Random; names: { ours: string[]; references: string[] }; log: Scene['log'] }
