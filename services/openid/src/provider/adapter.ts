@@ -2,8 +2,9 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { hashSecret } from '@gatehouse/auth'
 import { judgeToken } from '@gatehouse/authority'
 import { isStorableText } from '@gatehouse/contracts'
-import { batchedStatement, changeRows, columnsOf, read } from '@gatehouse/database'
+import { batchedStatement, changeRows, columnsOf, read, transaction } from '@gatehouse/database'
 import { Application, OpenidRow } from '@gatehouse/domain'
+import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Payload, ProviderContext } from 'oidc-provider'
 import { applicationColumns, clientMetadata, readApplication } from '../clients/client.ts'
 import type { Deps } from '../deps.ts'
@@ -16,21 +17,36 @@ type AdapterDeps = Pick<Deps, 'orm' | 'clock' | 'config'> & {
   limitStored(request: RequestState): Promise<void>
 }
 
+type Write = (em: EntityManager) => Promise<unknown>
+
 /**
  * `address`: of the client. `grants`: what a find of a token has read of its grant; the request finds the grant itself next.
- * `ctx`: of the library, once it has one.
+ * `ctx`: of the library, once it has one. `writes`: of a token request, from the use of the code or refresh token on; `storeAll` makes them.
  */
-export type RequestState = { address: string; found: Map<string, unknown>; ctx?: ProviderContext }
+export type RequestState = {
+  address: string
+  found: Map<string, unknown>
+  ctx?: ProviderContext
+  writes?: Write[]
+  storeAll?(): Promise<void>
+}
 const requests = new AsyncLocalStorage<RequestState>()
 
 export const withinRequest = <T>(address: string, work: () => Promise<T>): Promise<T> =>
   requests.run({ address, found: new Map() }, work)
+
+/** All that a token request stores, or nothing: after a fault, the code or refresh token is as unused as before. */
+export const storeTokens = async (): Promise<void> => await requests.getStore()?.storeAll?.()
 
 /** Lets the adapter know which application asks. */
 export async function keepContext(ctx: ProviderContext, next: () => Promise<unknown>): Promise<void> {
   const state = requests.getStore()
   if (state) state.ctx = ctx
   await next()
+}
+
+class UsedBefore extends Error {
+  override readonly name = 'UsedBefore'
 }
 
 /** Nobody has decided anything about these. */
@@ -132,7 +148,7 @@ const consumeSql = `with consumed as (
   )
   select count(*)::int as count from consumed`
 
-/** Ids of secrets are stored hashed, and nowhere else. One statement for each step: it holds with any number of replicas. */
+/** Ids of secrets are stored hashed, and nowhere else. One statement or transaction for each step: it holds with any number of replicas. */
 // eslint-disable-next-line max-lines-per-function -- one method for each that the library calls
 export function createAdapter(deps: AdapterDeps) {
   const { orm, clock } = deps
@@ -176,20 +192,44 @@ export function createAdapter(deps: AdapterDeps) {
     const request = requests.getStore()
     if (undecided.has(model) && request) await deps.limitStored(request)
     const row = [model, hashSecret(id), text, grantHash, ...ofPerson, userCodeHash]
-    await changeRows(em(), insertSql, [...row, new Date(now), expiresAt])
-    if (model !== 'RefreshToken') return
-    await changeRows(em(), extendSql, [expiresAt, Math.floor(expiresAt.getTime() / 1_000), grantHash])
+    const extension = [expiresAt, Math.floor(expiresAt.getTime() / 1_000), grantHash]
+    const store: Write = async (into) => {
+      await changeRows(into, insertSql, [...row, new Date(now), expiresAt])
+      if (model === 'RefreshToken') await changeRows(into, extendSql, extension)
+    }
+    if (request?.writes) request.writes.push(store)
+    else await store(em())
   }
 
   /** Of sixteen at once one wins. The others mean that somebody has what only one may: the grant ends. RFC 9700, 2.1.1; 4.14. */
   async function consume(model: string, id: string): Promise<void> {
     const at = new Date(clock.now())
-    const [row] = await read<{ count: number }>(em(), consumeSql, [at, model, hashSecret(id), at])
-    if (row?.count === 1) return
-    deps.onReuse(model)
-    const lost = await em().findOne(OpenidRow, { model, idHash: hashSecret(id) }, { fields: ['grantId'] })
-    if (lost?.grantId) await destroyGrant(lost.grantId)
-    throw deps.lost(model)
+    const use: Write = async (into) => {
+      const [row] = await read<{ count: number }>(into, consumeSql, [at, model, hashSecret(id), at])
+      if (row?.count !== 1) throw new UsedBefore()
+    }
+    const request = requests.getStore()
+    if (request?.ctx?.oidc.route !== 'token') return await endGrantIfUsed(use(em()), model, id)
+    const writes = (request.writes = [use])
+    request.storeAll = async () => {
+      const stored = transaction(orm, async (tx) => {
+        for (const write of writes) await write(tx)
+      })
+      await endGrantIfUsed(stored, model, id)
+    }
+  }
+
+  /** Throws `lost` where another request has used it. */
+  async function endGrantIfUsed(use: Promise<unknown>, model: string, id: string): Promise<void> {
+    try {
+      await use
+    } catch (error) {
+      if (!(error instanceof UsedBefore)) throw error
+      deps.onReuse(model)
+      const lost = await em().findOne(OpenidRow, { model, idHash: hashSecret(id) }, { fields: ['grantId'] })
+      if (lost?.grantId) await destroyGrant(lost.grantId)
+      throw deps.lost(model)
+    }
   }
 
   async function destroyGrant(hash: string): Promise<void> {

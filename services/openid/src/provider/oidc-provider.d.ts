@@ -24,6 +24,7 @@ declare module 'oidc-provider' {
     params: Record<string, string | number | undefined>
     prompt: { name: string; reasons: string[] }
   }
+  export type LibraryError = Error & { statusCode: number; error: string; error_description: string }
   type Listener = (ctx: ProviderContext, ...rest: unknown[]) => void
 
   /** An OpenID provider at `issuer`. */

@@ -1,10 +1,10 @@
 import { Unavailable } from '@gatehouse/runtime'
 import type { Context } from 'koa'
 import type Provider from 'oidc-provider'
-import type { ProviderClient, ProviderContext } from 'oidc-provider'
+import type { LibraryError, ProviderClient, ProviderContext } from 'oidc-provider'
 import type { Deps } from '../deps.ts'
 import type { KeySet } from '@gatehouse/openid-keys'
-import { keepContext } from './adapter.ts'
+import { keepContext, storeTokens } from './adapter.ts'
 import { compareSecret, cookieNames, createConfiguration, routes, type Library } from './configuration.ts'
 import { endByHint } from './end-session.ts'
 
@@ -106,8 +106,15 @@ async function nameUnauthorized(ctx: ProviderContext, next: () => Promise<unknow
 function answerFaults(provider: Provider, { log }: Pick<Deps, 'log'>) {
   const faults = new WeakMap<object, unknown>()
   provider.on('server_error', (ctx, err) => void faults.set(ctx.req, err))
+  const refuse = (ctx: ProviderContext, failure: unknown): void => {
+    const { statusCode, error, error_description } = failure as Partial<LibraryError>
+    if (statusCode === undefined) return void faults.set(ctx.req, failure)
+    ctx.status = statusCode
+    ctx.body = { error, error_description }
+  }
   return async (ctx: ProviderContext, next: () => Promise<unknown>): Promise<void> => {
     await next()
+    if (!faults.has(ctx.req)) await storeTokens().catch((error: unknown) => refuse(ctx, error))
     const err = faults.get(ctx.req)
     if (err === undefined) return
     const isAway = err instanceof Unavailable

@@ -1,0 +1,54 @@
+import { interruptEach, openFaultyWrites, type FaultyWrites } from '@gatehouse/test-kit'
+import { expect } from 'chai'
+import {
+  logIn,
+  offline,
+  openBrowser,
+  origin,
+  redirectUri,
+  request,
+  secret,
+  startHarness,
+  type Harness,
+} from './harness.ts'
+
+/** Contract: 8, PostgreSQL. */
+describe('Where PostgreSQL ends a connection, or its disk is full, while tokens are given', () => {
+  let harness: Harness
+  let writes: FaultyWrites
+  let application: Awaited<ReturnType<Harness['insertApplication']>>
+  before(async () => {
+    harness = await startHarness()
+    writes = await openFaultyWrites(harness.orm)
+    application = await harness.insertApplication()
+  })
+  after(() => harness[Symbol.asyncDispose]())
+
+  const token = async (form: Record<string, string>): Promise<number> => {
+    const authorization = `Basic ${Buffer.from(`${application.id}:${secret}`).toString('base64')}`
+    const body = new URLSearchParams(form)
+    const response = await harness.reach(`${origin}/oauth2/token`, { method: 'POST', body, headers: { authorization } })
+    await response.text()
+    return response.status
+  }
+  async function expectWhole(form: Record<string, string>): Promise<void> {
+    const statuses = await interruptEach(writes, { attempt: () => token(form), read: () => writes.read() })
+    // The use, what is stored, and the first one twice.
+    expect(statuses.length).to.be.greaterThan(3)
+    expect(statuses.at(-1)).to.equal(200)
+    expect(await token(form)).to.equal(400)
+  }
+
+  it('for a code, it is unused, and gives them right afterwards', async () => {
+    const { url, checks } = await request(await harness.configure(application), offline)
+    const back = await openBrowser(harness).allow(url, await harness.insertPerson())
+    const code = back.searchParams.get('code')!
+    const ofRequest = { redirect_uri: redirectUri, code_verifier: checks.pkceCodeVerifier }
+    await expectWhole({ grant_type: 'authorization_code', code, ...ofRequest })
+  })
+
+  it('for a refresh token, it is unused, and gives them right afterwards', async () => {
+    const { tokens } = await logIn(harness, application, await harness.insertPerson(), offline)
+    await expectWhole({ grant_type: 'refresh_token', refresh_token: tokens.refresh_token! })
+  })
+})
