@@ -1,4 +1,5 @@
 // `npm run gatehouse -- <command>`, in the image `gatehouse <command>`: the operator's command line.
+import './small-heap.ts'
 import { runCommandLine } from './program.ts'
 
 const { stdin: input, stdout: output, stderr: errors } = process
