@@ -18,6 +18,9 @@ const limits: Readonly<Record<string, number>> = {
   "a peer's sync page": 50,
 }
 
+/** The most memory that a command may use, in MiB; 2,048 where it is not named. */
+const memoryLimits: Readonly<Record<string, number>> = { import: 256 }
+
 /** What grows with the accounts of an instance, and what must not. Design: invariant 13. */
 export async function benchmark(run: Run): Promise<Line[]> {
   await using folders = new AsyncDisposableStack()
@@ -49,7 +52,8 @@ export async function benchmark(run: Run): Promise<Line[]> {
     const what = `${name} of ${count(many)} accounts on ${availableParallelism()} cores`
     lines.push(ratioLine({ what, ours: [ms], peer, format: seconds, bound: { atMost: many / few } }))
     const memory = { what: `its peak memory`, values: [peakBytes], peer: megabytes(fast[index]!.peakBytes) }
-    lines.push(absoluteLine({ ...memory, format: megabytes, bound: { atMost: 2 * 2 ** 30 } }))
+    const bound = { atMost: (memoryLimits[name] ?? 2048) * 2 ** 20 }
+    lines.push(absoluteLine({ ...memory, format: megabytes, bound }))
   }
   return lines
 }
