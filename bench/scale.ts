@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { createDataFolder } from './embedded-instance.ts'
 import { absoluteLine, ratioLine, type Line } from './report.ts'
 import type { Run } from './rounds.ts'
-import { measureCommands, readPeak } from './scale/commands.ts'
+import { measureBareRestore, measureCommands, readPeak } from './scale/commands.ts'
 import { formatCount as count, measureGrowth } from './scale/growth.ts'
 import { openPlace } from './scale/operations.ts'
 
@@ -54,8 +54,17 @@ export async function benchmark(run: Run): Promise<Line[]> {
     const memory = { what: `its peak memory`, values: [peakBytes], peer: megabytes(fast[index]!.peakBytes) }
     const bound = { atMost: (memoryLimits[name] ?? 2048) * 2 ** 20 }
     lines.push(absoluteLine({ ...memory, format: megabytes, bound }))
+    if (name === 'restore') lines.push(...(await linesOfRestore(what, ms)))
   }
   return lines
+}
+
+async function linesOfRestore(what: string, ms: number): Promise<Line[]> {
+  const peer = { name: 'COPY, indexes and references by PostgreSQL alone', values: [await measureBareRestore(many)] }
+  return [
+    ratioLine({ what, ours: [ms], peer, format: seconds, bound: null }),
+    absoluteLine({ what, values: [ms], peer: '', format: seconds, bound: { atMost: 60_000 } }),
+  ]
 }
 
 const seconds = (value: number): string => `${(value / 1000).toFixed(1)} s`

@@ -5,6 +5,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { connectDatabase, previousRelease } from '@gatehouse/database'
 import { growDatabase, startEphemeralPostgres } from '@gatehouse/test-kit'
 import pg from 'pg'
+import { listTables, quote } from '../../deploy/cli/archive/format.ts'
+import { withoutIndexes } from '../../deploy/cli/archive/without-indexes.ts'
 import { programArguments } from '../../tools/setup/build-programs.js'
 import { createDataFolder, spawnNode } from '../embedded-instance.ts'
 import { rowsAt } from './rows.ts'
@@ -33,16 +35,47 @@ export async function measureCommands(folder: string, accounts: number): Promise
   ]
 }
 
+/** As those of an instance's own PostgreSQL. */
+const ownSettings = { fsync: 'on', shared_buffers: '32MB', max_wal_size: '256MB', jit: 'off' }
+
+/** PostgreSQL alone, with the rows of a restore in files of its own: milliseconds. What a restore takes beyond it is Gatehouse's. */
+export async function measureBareRestore(accounts: number): Promise<number> {
+  await using postgres = await startEphemeralPostgres({ settings: ownSettings })
+  await using grown = await growSchema(postgres.url, accounts)
+  const { client } = grown
+  const { rows } = await client.query<{ folder: string }>(`select current_setting('data_directory') as folder`)
+  const parts = (await listTables(client)).map(({ name, columns }) => ({
+    table: `${quote(name)} (${columns.map(quote).join(', ')})`,
+    file: `'${rows[0]!.folder}/${name}.copy'`,
+  }))
+  for (const { table, file } of parts) await client.query(`copy ${table} to ${file}`)
+  const names = parts.map(({ table }) => table.split(' ')[0]).join(', ')
+  const startedAt = performance.now()
+  await client.query(`begin; truncate ${names} cascade`)
+  await withoutIndexes(client, async () => {
+    for (const { table, file } of parts) await client.query(`copy ${table} from ${file}`)
+    await client.query(`analyze ${names}`)
+  })
+  await client.query('commit')
+  return performance.now() - startedAt
+}
+
+/** `until`: the last migration, by default the newest. */
+async function growSchema(url: string, accounts: number, until?: string) {
+  await using opening = new AsyncDisposableStack()
+  const orm = opening.adopt(await connectDatabase({ url }), (open) => open.close())
+  await orm.migrator.up(until === undefined ? {} : { to: until })
+  const client = opening.adopt(new pg.Client(url), (open) => open.end())
+  await client.connect()
+  await growDatabase(client, rowsAt(accounts))
+  const open = opening.move()
+  return { client, [Symbol.asyncDispose]: () => open.disposeAsync() }
+}
+
 async function measureMigration(accounts: number): Promise<Command> {
   await using postgres = await startEphemeralPostgres({ settings: { max_wal_size: '4GB' } })
-  {
-    await using opening = new AsyncDisposableStack()
-    const orm = opening.adopt(await connectDatabase({ url: postgres.url }), (open) => open.close())
-    await orm.migrator.up({ to: previousRelease.lastMigration })
-    const client = opening.adopt(new pg.Client(postgres.url), (open) => open.end())
-    await client.connect()
-    await growDatabase(client, rowsAt(accounts))
-  }
+  const grown = await growSchema(postgres.url, accounts, previousRelease.lastMigration)
+  await grown[Symbol.asyncDispose]()
   return await run('migration from the release before', ['deploy/migrate.ts'], { DATABASE_URL: postgres.url })
 }
 
