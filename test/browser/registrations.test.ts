@@ -59,6 +59,19 @@ describe('registrations that wait for approval in the browser', () => {
     )
     return { [Symbol.asyncDispose]: async () => void (await instance.runSql('drop function hold_denial cascade')) }
   }
+  /** To the first two of the requests, as when PostgreSQL goes away in and before the decisions. */
+  async function beBusy(page: Page, path: string): Promise<void> {
+    const error = { error: 'Busy', statusCode: 503, code: 'unavailable' }
+    let requests = 0
+    await page.route(`**${path}`, async (route) => {
+      const { ids } = route.request().postDataJSON() as { ids: string[] }
+      requests += 1
+      if (requests === 1) {
+        return await route.fulfill({ json: { decided: [], missed: ids.map((id) => ({ id, code: 'unavailable' })) } })
+      }
+      return await (requests === 2 ? route.fulfill({ status: 503, json: error }) : route.continue())
+    })
+  }
   /** Goes on with Tab until a row of the queue has the focus. */
   async function tabToQueue(page: Page): Promise<void> {
     for (let tabs = 0; tabs < 40; tabs += 1) {
@@ -203,8 +216,11 @@ describe('registrations that wait for approval in the browser', () => {
     expect(await selected(admin).count()).to.equal(100)
     await admin.keyboard.press('b')
     await actions.waitForText(admin, shown('Deny {count} and block their networks', { count: 100 }))
+    const path = '/api/admin/registrations/decide'
+    await beBusy(admin, path)
     await admin.keyboard.press('Enter')
     await actions.waitForText(admin, shown('Denied: {count}. You can undo this for one minute.', { count: 100 }))
+    await admin.unroute(`**${path}`)
     expect(await count('registrations where denied_at is not null')).to.equal(100)
     await eventually(
       'they are shown as denied',
@@ -218,7 +234,6 @@ describe('registrations that wait for approval in the browser', () => {
     await admin.keyboard.press('a')
     await actions.waitForText(admin, shown('Approve {count} registrations', { count: 3 }))
     // The row from which the dialog was opened is gone before the dialog is.
-    const path = '/api/admin/registrations/decide'
     await admin.route(`**${path}`, async (route) => {
       const response = await answered(postJson(instance, path, route.request().postDataJSON() as object, adminToken))
       await rowOf(admin, 'ada').waitFor({ state: 'detached' })

@@ -1,4 +1,4 @@
-import type { Client, Endpoints } from '@gatehouse/client'
+import { ApiError, type Client, type Endpoints } from '@gatehouse/client'
 import { useEffect, useRef, useState } from 'react'
 import { formatNumber } from '../../components/format.ts'
 import { useAppContext, useMutation, useToast, type Work } from '../../hooks.ts'
@@ -29,14 +29,33 @@ export async function fetchRegistrations(client: Client, q: string | undefined, 
   return { registrations, total: first.total, isWhole: nextCursor === null }
 }
 
-/** In parts, so that no answer takes long. `outcome` has what was done before a part failed. */
+/**
+ * In parts, so that no answer takes long. What a busy instance leaves comes again, as long as it decides some. `outcome` has what
+ * was done before a part failed.
+ */
 async function decide(client: Client, { ids, ...decision }: Decision, signal: AbortSignal, outcome: Outcome) {
+  const left: Outcome['missed'] = []
+  let failure: ApiError | undefined
   for (let start = 0; start < ids.length; start += decidedAtOnce) {
     const body = { ...decision, ids: ids.slice(start, start + decidedAtOnce) }
-    const { decided, missed } = await client.call('decideRegistrations', { body, signal })
-    outcome.decided.push(...decided)
-    outcome.missed.push(...missed)
+    try {
+      const { decided, missed } = await client.call('decideRegistrations', { body, signal })
+      outcome.decided.push(...decided)
+      outcome.missed.push(...missed.filter(({ code }) => code !== 'unavailable'))
+      left.push(...missed.filter(({ code }) => code === 'unavailable'))
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 503) throw error
+      failure = error
+      left.push(...body.ids.map((id) => ({ id, code: 'unavailable' })))
+    }
   }
+  if (left.length === 0) return
+  if (left.length < ids.length) {
+    await decide(client, { ...decision, ids: left.map(({ id }) => id) }, signal, outcome)
+    return
+  }
+  if (failure) throw failure
+  outcome.missed.push(...left)
 }
 
 type Denial = { ids: string[]; until: number }
