@@ -20,31 +20,43 @@ export async function benchmark(run: Run): Promise<Line[]> {
   const environment = { ...ofMail, MAIL_HOURLY_LIMIT: '100000' }
   const { url } = opening.use(await startEmbeddedInstance(path, environment))
   const { token } = await registerAccount(url, 'bench_user')
-  const client = opening.adopt(new pg.Client(await databaseUrlOf(path)), (open) => open.end())
+  const database = await databaseUrlOf(path)
+  const bare = opening.use(await startChild('../mail/bare.ts', { DATABASE: database, SMTP_PORT: String(server.port) }))
+  const client = opening.adopt(new pg.Client(database), (open) => open.end())
   await client.connect()
   const outbox = openOutbox(client)
   const rounds = run.rounds(usualRounds)
-  const readAll = () =>
-    measureSteadyReads({ count: readsOfRound, perSecond: readsPerSecond, read: () => readSelf(url, token) })
+  const steadily = (read: () => Promise<void>) =>
+    measureSteadyReads({ count: readsOfRound, perSecond: readsPerSecond, read })
+  const readAll = () => steadily(() => ask(`${url}/api/users/@me`, { authorization: `Bearer ${token}` }))
+  const readBare = () => steadily(() => ask(`http://127.0.0.1:${bare.port}/`))
+  const count = Math.ceil(mails / rounds)
   const rates: number[] = []
   const reads = await measureInRounds(rounds, {
     idle: readAll,
     sending: async (round) => {
-      const ended = outbox.send(Math.ceil(mails / rounds))
+      const ended = outbox.send(count)
       await outbox.begun()
       const times = await readAll()
       const rate = await ended
       if (round > 0) rates.push(rate)
       return times
     },
+    bareIdle: readBare,
+    bareSending: async () => {
+      const ended = ask(`http://127.0.0.1:${bare.port}/send?count=${count}`)
+      const times = await readBare()
+      await ended
+      return times
+    },
   })
   return linesOf(rates, reads)
 }
 
-async function readSelf(url: string, token: string): Promise<void> {
-  const answer = await fetch(`${url}/api/users/@me`, { headers: { authorization: `Bearer ${token}` } })
+async function ask(url: string, headers: Record<string, string> = {}): Promise<void> {
+  const answer = await fetch(url, { headers })
   await answer.text()
-  if (!answer.ok) throw new Error(`GET @me answered ${answer.status}`)
+  if (!answer.ok) throw new Error(`${url} answered ${answer.status}`)
 }
 
 function openOutbox(client: pg.Client) {
@@ -86,8 +98,9 @@ function openOutbox(client: pg.Client) {
   }
 }
 
-function linesOf(rates: number[], { idle, sending }: Record<'idle' | 'sending', number[][]>): Line[] {
-  const p99 = (values: readonly number[]) => percentile(values, 0.99)
+type Reads = Record<'idle' | 'sending' | 'bareIdle' | 'bareSending', number[][]>
+
+function linesOf(rates: number[], { idle, sending, bareIdle, bareSending }: Reads): Line[] {
   return [
     absoluteLine({
       what: `mails a second of ${mails.toLocaleString('en')} that are due`,
@@ -96,14 +109,26 @@ function linesOf(rates: number[], { idle, sending }: Record<'idle' | 'sending', 
       format: (rate) => `${rate.toFixed(0)}/s`,
       bound: { atLeast: 50 },
     }),
-    ratioLine({
-      what: 'p99 of GET @me while they are sent',
-      ours: sending.map(p99),
-      peer: { name: 'its idle p99', values: idle.map(p99) },
-      // That of a single round is the second slowest read.
-      whole: { ours: p99(sending.flat()), peer: p99(idle.flat()) },
-      format: (ms) => `${ms.toFixed(1)} ms`,
-      bound: { atMost: 1.5 },
+    p99Line('p99 of GET @me while they are sent', { idle, sending, bound: { atMost: 1.5 } }),
+    p99Line('the same of bare node:http that sends them with nodemailer', {
+      idle: bareIdle,
+      sending: bareSending,
+      bound: null,
     }),
   ]
+}
+
+type Compared = { idle: number[][]; sending: number[][]; bound: { atMost: number } | null }
+
+function p99Line(what: string, { idle, sending, bound }: Compared): Line {
+  const p99 = (values: readonly number[]) => percentile(values, 0.99)
+  return ratioLine({
+    what,
+    ours: sending.map(p99),
+    peer: { name: 'its idle p99', values: idle.map(p99) },
+    // That of a single round is the second slowest read.
+    whole: { ours: p99(sending.flat()), peer: p99(idle.flat()) },
+    format: (ms) => `${ms.toFixed(1)} ms`,
+    bound,
+  })
 }
