@@ -68,8 +68,10 @@ describe('while the address of PostgreSQL leads to a standby', () => {
     proxy.leadTo(pair.standby.url)
     await eventually('changes are right', async () => (await write(users[0]!)).status === 200, limitMs)
 
-    const writes = await Promise.all(users.slice(1).map(write))
-    expect(new Set(writes.map(({ status }) => status))).to.deep.equal(new Set([200]))
+    // On a slow machine a connection to the former server may be found later. None may stay.
+    await eventually('changes by all connections are right', async () =>
+      (await Promise.all(users.slice(1).map(write))).every(({ status }) => status === 200),
+    )
     for (const { id } of users) await events.ofUser(id, 1)
     expect((await readiness()).dependencies).to.include({ postgres: true, postgres_writes: true })
   })
