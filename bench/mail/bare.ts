@@ -6,7 +6,7 @@ import { tell } from '../gateway/child.ts'
 
 /**
  * The least that a process does which answers reads and sends mails: bare node:http with one prepared statement, and for each mail,
- * one in ten milliseconds, its text, nodemailer, and an update. `POST /send?count=…` answers when all are sent.
+ * one in ten milliseconds, its text, nodemailer, and an update. `GET /send?count=…` answers when all are sent.
  */
 const pool = new pg.Pool({ connectionString: process.env.DATABASE, max: 10 })
 await pool.query(

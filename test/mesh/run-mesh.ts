@@ -97,9 +97,11 @@ async function noteSlowness(scene: Scene, over: AbortSignal): Promise<void> {
   while (!over.aborted) {
     for (const place of ours) {
       const askedAt = performance.now()
-      const answer = await fetch(`${place.url()}/api/health`, { signal: over }).catch(() => null)
+      const isUp = await fetch(`${place.url()}/api/health`, { signal: over })
+        .then(async (response) => (await response.text(), response.ok))
+        .catch(() => false)
       const now = performance.now()
-      if (answer?.ok && now - askedAt > promptMs) {
+      if (isUp && now - askedAt > promptMs) {
         scene.troubledAt.at = Math.max(scene.troubledAt.at, now)
         scene.journal.count('slow answers of GET /api/health')
       }
