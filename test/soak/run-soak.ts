@@ -27,8 +27,8 @@ type Options = {
   log(line: string): void
   /** Ends the run early, with what it has. */
   stop: AbortSignal
-  /** A fault that the run must find: called at each sample. */
-  plant?: (system: System, ledger: Ledger) => Promise<void>
+  /** A fault that the run must find: called at each sample, with the hour that the sample has. */
+  plant?: (hours: number, system: System, ledger: Ledger) => Promise<void>
 }
 
 export const wholeReplicas: Replicas = {
@@ -101,9 +101,9 @@ async function sample({ scene, meters, pace, mailbox, counted, elapsedMs, plant,
     await rest(stop, next - elapsedMs())
     if (stop.aborted || isOver({ scene, pace, samples, ms: elapsedMs() })) return { samples, cpuShare }
     mailbox.empty()
-    await plant?.(system, ledger)
+    const hours = elapsedMs() / hourMs
+    await plant?.(hours, system, ledger)
     try {
-      const hours = elapsedMs() / hourMs
       samples.push({ hours, accounts: counted.arrived, values: await meters.read() })
     } catch (error) {
       ledger.violation(`a measurement failed: ${String(error)}`)
