@@ -1,3 +1,4 @@
+import { OpenidRow } from '@gatehouse/domain'
 import { interruptEach, openFaultyWrites, type FaultyWrites } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import {
@@ -50,5 +51,18 @@ describe('Where PostgreSQL ends a connection, or its disk is full, while tokens 
   it('for a refresh token, it is unused, and gives them right afterwards', async () => {
     const { tokens } = await logIn(harness, application, await harness.insertPerson(), offline)
     await expectWhole({ grant_type: 'refresh_token', refresh_token: tokens.refresh_token! })
+  })
+
+  it('for the end of what a person allowed, it is 503, and then right', async () => {
+    const person = await harness.insertPerson()
+    const { tokens } = await logIn(harness, application, person, offline)
+    const url = `${origin}/oauth2/end-session?id_token_hint=${tokens.id_token!}`
+    const attempt = async () => (await openBrowser(harness).visit(url)).status
+    // The library stores what the browser has of the logout besides.
+    const read = () => harness.orm.em.fork().count(OpenidRow, { accountId: person.id })
+    const statuses = await interruptEach(writes, { attempt, read })
+    expect(statuses.length).to.be.greaterThan(2)
+    expect(statuses.at(-1)).to.equal(303)
+    expect(await token({ grant_type: 'refresh_token', refresh_token: tokens.refresh_token! })).to.equal(400)
   })
 })

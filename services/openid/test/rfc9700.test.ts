@@ -222,6 +222,16 @@ describe('RFC 9700', () => {
     expect(await oidc.tokenIntrospection(config, tokens.access_token)).to.deep.equal({ active: false })
   })
 
+  it('a request that is refused uses no refresh token up', async () => {
+    const { tokens } = await logIn(harness, application, await harness.insertPerson(), offline)
+    const refresh = (parameters = {}) =>
+      token({ grant_type: 'refresh_token', refresh_token: tokens.refresh_token!, ...parameters })
+    const refused = await refresh({ resource: 'https://other.example' })
+    expect([refused.status, refused.body.error]).to.deep.equal([400, 'invalid_target'])
+    expect((await refresh()).status).to.equal(200)
+    expect((await refresh()).status).to.equal(400)
+  })
+
   it('codes of devices are guessed no oftener than passwords', async () => {
     const as = await harness.insertPerson()
     const guess = () => harness.calls('POST', '/oauth2/device-code', { as, body: { userCode: 'BCDF-GHJK' } })

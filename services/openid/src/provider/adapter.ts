@@ -193,12 +193,11 @@ export function createAdapter(deps: AdapterDeps) {
     if (undecided.has(model) && request) await deps.limitStored(request)
     const row = [model, hashSecret(id), text, grantHash, ...ofPerson, userCodeHash]
     const extension = [expiresAt, Math.floor(expiresAt.getTime() / 1_000), grantHash]
-    const store: Write = async (into) => {
-      await changeRows(into, insertSql, [...row, new Date(now), expiresAt])
-      if (model === 'RefreshToken') await changeRows(into, extendSql, extension)
-    }
-    if (request?.writes) request.writes.push(store)
-    else await store(em())
+    const store: Write = (into) => changeRows(into, insertSql, [...row, new Date(now), expiresAt])
+    const extend: Write = (into) => changeRows(into, extendSql, extension)
+    const writes = model === 'RefreshToken' ? [extend, store] : [store]
+    if (request?.writes) request.writes.unshift(...writes)
+    else for (const write of writes) await write(em())
   }
 
   /** Of sixteen at once one wins. The others mean that somebody has what only one may: the grant ends. RFC 9700, 2.1.1; 4.14. */
@@ -210,10 +209,11 @@ export function createAdapter(deps: AdapterDeps) {
     }
     const request = requests.getStore()
     if (request?.ctx?.oidc.route !== 'token') return await endGrantIfUsed(use(em()), model, id)
-    const writes = (request.writes = [use])
+    const writes: Write[] = (request.writes = [])
     request.storeAll = async () => {
+      // The grant is locked first, as deletions do. The use comes last: it locks the consent, which all grants of a person share.
       const stored = transaction(orm, async (tx) => {
-        for (const write of writes) await write(tx)
+        for (const write of [...writes, use]) await write(tx)
       })
       await endGrantIfUsed(stored, model, id)
     }

@@ -1,7 +1,8 @@
-import { OpenidRow } from '@gatehouse/domain'
+import { transaction } from '@gatehouse/database'
 import type { ProviderClient, ProviderContext } from 'oidc-provider'
 import { sectorOfClient } from '../clients/client.ts'
 import type { Deps } from '../deps.ts'
+import { deleteTokens } from '../grants/end-grants.ts'
 
 type Hint = { payload: { sub?: string; aud?: string } }
 
@@ -18,7 +19,7 @@ export function endByHint({ orm, config, subjects }: Pick<Deps, 'orm' | 'config'
     const client = entities['Client'] as ProviderClient | undefined
     const accountId = sub === undefined || !client ? null : await subjects.accountOf(sectorOfClient(client), sub)
     if (accountId !== null && aud !== undefined) {
-      await orm.em.fork().nativeDelete(OpenidRow, { accountId, applicationId: aud })
+      await transaction(orm, (em) => deleteTokens(em, { accountId, applicationId: aud }))
     }
     // The library has checked it against the application.
     const after = params?.['post_logout_redirect_uri']

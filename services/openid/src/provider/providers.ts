@@ -108,13 +108,14 @@ function answerFaults(provider: Provider, { log }: Pick<Deps, 'log'>) {
   provider.on('server_error', (ctx, err) => void faults.set(ctx.req, err))
   const refuse = (ctx: ProviderContext, failure: unknown): void => {
     const { statusCode, error, error_description } = failure as Partial<LibraryError>
-    if (statusCode === undefined) return void faults.set(ctx.req, failure)
+    if (statusCode === undefined || error === undefined) return void faults.set(ctx.req, failure)
     ctx.status = statusCode
     ctx.body = { error, error_description }
   }
   return async (ctx: ProviderContext, next: () => Promise<unknown>): Promise<void> => {
-    await next()
-    if (!faults.has(ctx.req)) await storeTokens().catch((error: unknown) => refuse(ctx, error))
+    await next().catch((error: unknown) => refuse(ctx, error))
+    // An error has used nothing.
+    if (ctx.status < 400 && !faults.has(ctx.req)) await storeTokens().catch((error: unknown) => refuse(ctx, error))
     const err = faults.get(ctx.req)
     if (err === undefined) return
     const isAway = err instanceof Unavailable
