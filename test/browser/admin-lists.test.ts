@@ -175,6 +175,24 @@ describe('lists and numbers of the administration in the browser', () => {
     await actions.waitForText(page, 'No users found.')
   })
 
+  it('suspend several accounts, tell which one got no answer, and take the others back', async () => {
+    await open('/admin/users?sort=az&q=user')
+    for (const username of ['user_003', 'user_004'])
+      await page.getByRole('checkbox', { name: shown('Select {username}', { username }) }).check()
+    await page.route('**/api/admin/users/1003/suspend', (route) => route.abort())
+    await actions.click(page, shown('Suspend selected ({count})', { count: 2 }))
+    await actions.clickInDialog(page, 'Suspend')
+
+    await actions.waitForText(page, shown('Suspended: {count}', { count: 1 }))
+    const left = page.getByRole('dialog').getByRole('listitem')
+    expect(await left.allInnerTexts()).to.have.length(1)
+    expect(await left.innerText()).to.match(/user_003\s+Couldn’t reach this instance/)
+    await actions.clickInDialog(page, 'Undo')
+    await actions.waitForText(page, shown('Unsuspended: {count}', { count: 1 }))
+    await actions.clickInDialog(page, 'Done')
+    await page.unroute('**/api/admin/users/1003/suspend')
+  })
+
   it('lead from the audit log to a user, and find who did what to whom by name', async () => {
     await open('/admin/audit?subject=user_002&actor=alice')
     await rows()

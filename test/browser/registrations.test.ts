@@ -50,6 +50,11 @@ describe('registrations that wait for approval in the browser', () => {
     const [row] = (await instance.runSql(`select count(*)::int as n from ${sql}`)) as { n: number }[]
     return row?.n ?? NaN
   }
+  async function insertRobots(): Promise<void> {
+    await instance.runSql(`insert into registrations (id, receipt_hash, created_at, username, reason, network, password_hash)
+      select n, n, now() - n * interval '1 minute', 'robot_' || n, 'I like your great community', '198.51.100.' || (n - 1) / 25, 'none'
+      from generate_series(1, 100) n`)
+  }
   /** Each is decided in a transaction of its own: on a slow machine the minute of the first denial is over before the last. */
   async function holdDenials(): Promise<AsyncDisposable> {
     await instance.runSql(`create function hold_denial() returns trigger language plpgsql as $$
@@ -196,10 +201,7 @@ describe('registrations that wait for approval in the browser', () => {
   })
 
   it('of a hundred robots and three people are told apart by keyboard alone', async () => {
-    const robots = `insert into registrations (id, receipt_hash, created_at, username, reason, network, password_hash)
-      select n, n, now() - n * interval '1 minute', 'robot_' || n, 'I like your great community', '198.51.100.' || (n - 1) / 25, 'none'
-      from generate_series(1, 100) n`
-    await instance.runSql(robots)
+    await insertRobots()
     for (const [index, username] of ['ada', 'grace', 'hedy'].entries()) {
       await answered(ask(username, { reason: `I was at the talk, ${username}` }, `192.0.2.${index}`))
     }
@@ -260,6 +262,35 @@ describe('registrations that wait for approval in the browser', () => {
     expect(await rowOf(admin, 'robot_').count()).to.equal(100)
     await eventually('none is selected', async () => (await selected(admin).count()) === 0)
     expect((await ask('robot_too', {}, '198.51.100.1')).status).to.equal(202)
+  })
+
+  it('that are denied in two attempts, because the instance was busy, can all be taken back', async () => {
+    await insertRobots()
+    await using _denials = await holdDenials()
+    await using admin = await openQueue()
+    await admin.clock.setFixedTime(new Date())
+    await rowOf(admin, 'robot_100').waitFor()
+    let requests = 0
+    await admin.route('**/api/admin/registrations/decide', async (route) => {
+      requests += 1
+      const error = { error: 'Busy', statusCode: 503, code: 'unavailable' }
+      return await (requests === 1 ? route.continue() : route.fulfill({ status: 503, json: error }))
+    })
+    await tabToQueue(admin)
+    await admin.keyboard.press('Control+a')
+    await admin.keyboard.press('b')
+    await actions.waitForText(admin, shown('Deny {count} and block their networks', { count: 100 }))
+    await admin.keyboard.press('Enter')
+    await actions.waitForText(admin, 'This instance is busy. Try again in a moment.')
+    await admin.unroute('**/api/admin/registrations/decide')
+    await admin.keyboard.press('Enter')
+    await actions.waitForText(admin, shown('Denied: {count}. You can undo this for one minute.', { count: 75 }))
+
+    for (const left of [25, 0]) {
+      await admin.keyboard.press('z')
+      const isTakenBack = async () => (await count('registrations where denied_at is not null')) === left
+      await eventually(`all but ${left} are taken back`, isTakenBack)
+    }
   })
 
   it('need a proof of work where that is on, which the page makes in a worker of its own', async () => {

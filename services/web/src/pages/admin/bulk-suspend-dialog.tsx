@@ -1,38 +1,53 @@
-import { ApiError, type User } from '@gatehouse/client'
+import { ApiError, isAborted, RateLimited, type User } from '@gatehouse/client'
 import { useState } from 'react'
 import { UserName } from '../../components/avatar.tsx'
 import { ConfirmDialog, Dialog } from '../../components/dialog.tsx'
-import { MutationButton } from '../../components/error-message.tsx'
+import { formatError, MutationButton } from '../../components/error-message.tsx'
 import { useText } from '../../components/field.tsx'
 import { formatNumber } from '../../components/format.ts'
 import { Notice } from '../../components/status.tsx'
 import { useMutation, type Work } from '../../hooks.ts'
-import { t, translateRefusal } from '../../language/language.ts'
+import { t } from '../../language/language.ts'
 import { ReasonField } from './user-menu.tsx'
 
 type Outcome = { changed: User[]; left: { user: User; reason: string }[] }
 
 const callsAtOnce = 4
 
-/** Each account alone: those that are refused stand in no other's way. What one act keeps another one waiting for too long comes again, alone. */
+/**
+ * Each account alone: those that are refused stand in no other's way. What one act keeps another one waiting for too long comes again,
+ * alone. Where the instance does not answer, or is busy then too, the rest is left.
+ */
 async function actOnEach(users: readonly User[], act: (user: User) => Promise<unknown>): Promise<Outcome> {
   const outcome: Outcome = { changed: [], left: [] }
   const again: User[] = []
+  let failure: Error | undefined
+  const leave = (user: User, error: Error) => void outcome.left.push({ user, reason: formatError(error) })
   const work = async (waiting: Iterable<User>, isLast: boolean) => {
     for (const user of waiting) {
+      if (failure) {
+        leave(user, failure)
+        continue
+      }
       try {
         await act(user)
         outcome.changed.push(user)
       } catch (error) {
-        if (!(error instanceof ApiError)) throw error
-        if (error.status === 503 && !isLast) again.push(user)
-        else outcome.left.push({ user, reason: translateRefusal(error) })
+        if (!(error instanceof Error) || isAborted(error)) throw error
+        const isBusy = error instanceof ApiError && error.status === 503
+        if (isBusy && !isLast) {
+          again.push(user)
+          continue
+        }
+        leave(user, error)
+        if (isBusy || !(error instanceof ApiError) || error instanceof RateLimited) failure = error
       }
     }
   }
   const waiting = users.values()
   await Promise.all(Array.from({ length: callsAtOnce }, () => work(waiting, false)))
   await work(again, true)
+  if (failure && outcome.changed.length === 0) throw failure
   return outcome
 }
 

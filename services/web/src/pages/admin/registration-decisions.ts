@@ -29,6 +29,9 @@ export async function fetchRegistrations(client: Client, q: string | undefined, 
   return { registrations, total: first.total, isWhole: nextCursor === null }
 }
 
+/** So many parts without an answer in a row tell that the instance has none for the others. */
+const mostUnanswered = 2
+
 /**
  * In parts, so that no answer takes long. What a busy instance leaves comes again, as long as it decides some. `outcome` has what
  * was done before a part failed.
@@ -36,17 +39,24 @@ export async function fetchRegistrations(client: Client, q: string | undefined, 
 async function decide(client: Client, { ids, ...decision }: Decision, signal: AbortSignal, outcome: Outcome) {
   const left: Outcome['missed'] = []
   let failure: ApiError | undefined
+  let unanswered = 0
   for (let start = 0; start < ids.length; start += decidedAtOnce) {
     const body = { ...decision, ids: ids.slice(start, start + decidedAtOnce) }
+    if (unanswered >= mostUnanswered) {
+      left.push(...body.ids.map(asLeft))
+      continue
+    }
     try {
       const { decided, missed } = await client.call('decideRegistrations', { body, signal })
+      unanswered = 0
       outcome.decided.push(...decided)
       outcome.missed.push(...missed.filter(({ code }) => code !== 'unavailable'))
       left.push(...missed.filter(({ code }) => code === 'unavailable'))
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 503) throw error
       failure = error
-      left.push(...body.ids.map((id) => ({ id, code: 'unavailable' })))
+      unanswered += 1
+      left.push(...body.ids.map(asLeft))
     }
   }
   if (left.length === 0) return
@@ -58,7 +68,10 @@ async function decide(client: Client, { ids, ...decision }: Decision, signal: Ab
   outcome.missed.push(...left)
 }
 
-type Denial = { ids: string[]; until: number }
+const asLeft = (id: string) => ({ id, code: 'unavailable' })
+
+/** `of`: the decision, while it is not done yet. */
+type Denial = { ids: string[]; until: number; of?: Decision }
 
 /** `denied`: the last denial, while it can be taken back. `missed`: what nothing became of. */
 export function useDecisions(onDecided: () => void) {
@@ -81,7 +94,8 @@ export function useDecisions(onDecided: () => void) {
         .map((one) => ({ ...one, ids: one.ids.filter((id) => !ids.includes(id)) }))
         .filter((one) => one.ids.length > 0),
     )
-  const remember = (ids: string[], since = now()) => setDenials((all) => [...all, { ids, until: since + undoMs }])
+  const remember = (ids: string[], { since = now(), of }: { since?: number; of?: Decision } = {}) =>
+    setDenials((all) => [...all, { ids, until: since + undoMs, ...(of && { of }) }])
   const work =
     (body: Decision): Work<Outcome> =>
     async (signal, client) => {
@@ -93,8 +107,9 @@ export function useDecisions(onDecided: () => void) {
         await decide(client, body, signal, outcome)
       } finally {
         setMissed(left)
-        forget(body.ids)
-        if (body.decision === 'deny' && decided.length > 0) remember(decided, begunAt)
+        // An earlier denial of theirs can still be taken back.
+        if (body.decision !== 'deny') forget(body.ids)
+        if (body.decision === 'deny' && decided.length > 0) remember(decided, { since: begunAt })
         onDecided()
       }
       if (body.decision === 'approve' && decided.length > 0) {
@@ -104,15 +119,11 @@ export function useDecisions(onDecided: () => void) {
     }
   /** One after the other: keys are faster than answers. What is asked for can be taken back at once. */
   const run = (body: Decision): void => {
-    if (body.decision === 'deny') remember(body.ids)
+    if (body.decision === 'deny') remember(body.ids, { of: body })
     else forget(body.ids)
     last.current = last.current.then(async () => {
-      const request = { isSent: false }
-      await mutation.run((...context) => {
-        request.isSent = true
-        return work(body)(...context)
-      })
-      if (!request.isSent) forget(body.ids)
+      await mutation.run(work(body))
+      setDenials((all) => all.filter(({ of }) => of !== body))
     })
   }
   const restore = (ids: string[]) => run({ ids, decision: 'restore' })
