@@ -25,13 +25,18 @@ describe('Where PostgreSQL ends a connection, or its disk is full, while tokens 
   })
   after(() => harness[Symbol.asyncDispose]())
 
-  const token = async (form: Record<string, string>): Promise<number> => {
+  const post = async (path: string, form: Record<string, string>) => {
     const authorization = `Basic ${Buffer.from(`${application.id}:${secret}`).toString('base64')}`
     const body = new URLSearchParams(form)
-    const response = await harness.reach(`${origin}/oauth2/token`, { method: 'POST', body, headers: { authorization } })
-    await response.text()
-    return response.status
+    const response = await harness.reach(`${origin}/oauth2/${path}`, {
+      method: 'POST',
+      body,
+      headers: { authorization },
+    })
+    const text = await response.text()
+    return { status: response.status, answer: text === '' ? {} : (JSON.parse(text) as { refresh_token?: string }) }
   }
+  const token = async (form: Record<string, string>) => (await post('token', form)).status
   async function expectWhole(form: Record<string, string>): Promise<void> {
     const statuses = await interruptEach(writes, { attempt: () => token(form), read: () => writes.read() })
     // The use, what is stored, and the first one twice.
@@ -65,4 +70,23 @@ describe('Where PostgreSQL ends a connection, or its disk is full, while tokens 
     expect(statuses.at(-1)).to.equal(303)
     expect(await token({ grant_type: 'refresh_token', refresh_token: tokens.refresh_token! })).to.equal(400)
   })
+
+  for (const [what, path, field, last] of [
+    ['a refresh token that was used before', 'token', 'refresh_token', 400],
+    ['the revocation of a refresh token that was used before', 'revoke', 'token', 200],
+  ] as const) {
+    it(`for ${what}, it is 503, and then the grant ends`, async () => {
+      const person = await harness.insertPerson()
+      const { tokens } = await logIn(harness, application, person, offline)
+      const used = tokens.refresh_token!
+      const refreshed = await post('token', { grant_type: 'refresh_token', refresh_token: used })
+      const attempt = async () => (await post(path, { grant_type: 'refresh_token', [field]: used })).status
+      const read = () => harness.orm.em.fork().count(OpenidRow, { accountId: person.id })
+      const statuses = await interruptEach(writes, { attempt, read })
+      expect(statuses.length).to.be.greaterThan(2)
+      expect(statuses.at(-1)).to.equal(last)
+      expect(await token({ grant_type: 'refresh_token', refresh_token: refreshed.answer.refresh_token! })).to.equal(400)
+      expect(await read()).to.equal(0)
+    })
+  }
 })

@@ -109,6 +109,9 @@ const createRead = (model: string) =>
 
 const parse = (json: string) => JSON.parse(json) as Payload
 
+/** The library ends these one by one, and then the grant. */
+const endedWithGrant = new Set(['AccessToken', 'RefreshToken'])
+
 /** Without a person yet, or without one at all: an application waits for a device, or pushed its request. */
 const grantless = new Set(['DeviceCode', 'Interaction', 'Session', 'PushedAuthorizationRequest', 'ReplayDetection'])
 
@@ -232,9 +235,12 @@ export function createAdapter(deps: AdapterDeps) {
     }
   }
 
+  /** At once: of a half, a repeated request would find nothing to end. */
   async function destroyGrant(hash: string): Promise<void> {
-    await em().nativeDelete(OpenidRow, { model: 'Grant', idHash: hash })
-    await em().nativeDelete(OpenidRow, { grantId: hash })
+    await transaction(orm, async (tx) => {
+      await tx.nativeDelete(OpenidRow, { model: 'Grant', idHash: hash })
+      await tx.nativeDelete(OpenidRow, { grantId: hash })
+    })
   }
 
   return (model: string) => ({
@@ -248,11 +254,10 @@ export function createAdapter(deps: AdapterDeps) {
     consume: (id: string) => consume(model, id),
     destroy: async (id: string) => {
       if (model === 'Grant') return await destroyGrant(hashSecret(id))
+      if (endedWithGrant.has(model)) return
       await em().nativeDelete(OpenidRow, { model, idHash: hashSecret(id) })
     },
-    revokeByGrantId: async (grantId: string) => {
-      await em().nativeDelete(OpenidRow, { model, grantId: hashSecret(grantId) })
-    },
+    revokeByGrantId: async () => undefined,
     // The pages of the web app take their place: routes/interactions.ts.
     findByUid: async () => undefined,
     findByUserCode: async () => undefined,

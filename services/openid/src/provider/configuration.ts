@@ -76,6 +76,8 @@ export function createConfiguration(deps: ConfigurationDeps, loaded: Library, ke
     expiresWithSession: () => false,
     // By default only near its end. RFC 9700, 4.14.
     rotateRefreshToken: true,
+    // The end of a token is that of its grant, in one transaction.
+    revokeGrantPolicy: () => true,
     // By default also what a browser had allowed before. Each decision makes a grant of its own.
     loadExistingGrant: async (ctx: ProviderContext) => {
       const grantId = ctx.oidc.result?.consent?.grantId
