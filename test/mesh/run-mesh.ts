@@ -99,14 +99,15 @@ async function noteSlowness(scene: Scene, over: AbortSignal): Promise<void> {
   const ours = [...scene.places.values()].filter(({ kind }) => kind === 'ours')
   const ask = async (place: Place): Promise<number> => {
     const askedAt = performance.now()
-    const isUp = await fetch(`${place.url()}/api/health`, { signal: over })
+    const signal = AbortSignal.any([over, AbortSignal.timeout(10 * promptMs)])
+    const isUp = await fetch(`${place.url()}/api/health`, { signal })
       .then(async (response) => (await response.text(), response.ok))
       .catch(() => false)
     return isUp ? performance.now() - askedAt : 0
   }
   while (!over.aborted) {
     const took = (await Promise.all(ours.map(ask))).toSorted((one, other) => one - other)
-    if (took[Math.floor(took.length / 2)]! > promptMs) {
+    if (took[Math.floor((took.length - 1) / 2)]! > promptMs) {
       scene.troubledAt.at = Math.max(scene.troubledAt.at, performance.now())
       scene.journal.count('slow answers of GET /api/health')
     }

@@ -1,4 +1,4 @@
-import { ApiError, isAborted, RateLimited, type User } from '@gatehouse/client'
+import { ApiError, isAborted, NetworkFailure, RateLimited, type User } from '@gatehouse/client'
 import { useState } from 'react'
 import { UserName } from '../../components/avatar.tsx'
 import { ConfirmDialog, Dialog } from '../../components/dialog.tsx'
@@ -10,9 +10,13 @@ import { useMutation, type Work } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
 import { ReasonField } from './user-menu.tsx'
 
-type Outcome = { changed: User[]; left: { user: User; reason: string }[] }
+/** `isUnknown`: its answer was lost. */
+type Left = { user: User; reason: string; isUnknown?: boolean }
+type Outcome = { changed: User[]; left: Left[] }
 
 const callsAtOnce = 4
+/** So many in a row tell that the instance has no answer for the others. */
+const mostBusy = 2 * callsAtOnce
 
 /**
  * Each account alone: those that are refused stand in no other's way. What one act keeps another one waiting for too long comes again,
@@ -22,7 +26,9 @@ async function actOnEach(users: readonly User[], act: (user: User) => Promise<un
   const outcome: Outcome = { changed: [], left: [] }
   const again: User[] = []
   let failure: Error | undefined
-  const leave = (user: User, error: Error) => void outcome.left.push({ user, reason: formatError(error) })
+  let busyInARow = 0
+  const leave = (user: User, error: Error, isUnknown = false) =>
+    void outcome.left.push({ user, reason: formatError(error), isUnknown })
   const work = async (waiting: Iterable<User>, isLast: boolean) => {
     for (const user of waiting) {
       if (failure) {
@@ -32,14 +38,16 @@ async function actOnEach(users: readonly User[], act: (user: User) => Promise<un
       try {
         await act(user)
         outcome.changed.push(user)
+        busyInARow = 0
       } catch (error) {
         if (!(error instanceof Error) || isAborted(error)) throw error
         const isBusy = error instanceof ApiError && error.status === 503
-        if (isBusy && !isLast) {
+        busyInARow = isBusy ? busyInARow + 1 : 0
+        if (isBusy && !isLast && busyInARow < mostBusy) {
           again.push(user)
           continue
         }
-        leave(user, error)
+        leave(user, error, error instanceof NetworkFailure)
         if (isBusy || !(error instanceof ApiError) || error instanceof RateLimited) failure = error
       }
     }
@@ -75,7 +83,8 @@ export function BulkSuspendDialog({ title, listUsers, onClose, onDone }: Props) 
     })
   const show = (suspended: Outcome) => {
     const { changed, left } = undone ?? suspended
-    const canUndo = !undone && changed.length > 0
+    const unknown = left.filter(({ isUnknown }) => undone ?? isUnknown).map(({ user }) => user)
+    const undoable = undone ? unknown : [...changed, ...unknown]
     return (
       <Dialog
         dialog="BulkSuspendOutcome"
@@ -83,7 +92,9 @@ export function BulkSuspendDialog({ title, listUsers, onClose, onDone }: Props) 
         mutation={undoing}
         changed={false}
         onClose={onClose}
-        actions={canUndo && <MutationButton mutation={undoing} text="Undo" onClick={() => void undo(changed)} />}
+        actions={
+          undoable.length > 0 && <MutationButton mutation={undoing} text="Undo" onClick={() => void undo(undoable)} />
+        }
       >
         <Notice
           tone={changed.length > 0 ? 'good' : 'warning'}

@@ -1,20 +1,18 @@
-import { ApiError, type Client, type Endpoints } from '@gatehouse/client'
-import { useEffect, useRef, useState } from 'react'
+import { ApiError, NetworkFailure, type Client, type Endpoints } from '@gatehouse/client'
+import { useRef, useState } from 'react'
 import { formatNumber } from '../../components/format.ts'
 import { useAppContext, useMutation, useToast, type Work } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
+import { nothingDone, useDenials, type Done, type Outcome } from './registration-denials.ts'
 
 type Reply = Endpoints['listRegistrations']['reply']
 export type Registration = Reply['registrations'][number]
 export type Decision = Endpoints['decideRegistrations']['input']['body']
-export type Outcome = Endpoints['decideRegistrations']['reply']
 
 /** More are told by the count alone: these come first. */
 const readMax = 300
 /** Fewer than the server takes: it decides on each alone. */
 const decidedAtOnce = 25
-/** After this time the server deletes a denied registration. Contract: 3, Approval. */
-const undoMs = 60_000
 
 /** All that wait, so that they can be sorted here, up to `readMax`. */
 export async function fetchRegistrations(client: Client, q: string | undefined, signal: AbortSignal) {
@@ -70,64 +68,62 @@ async function decide(client: Client, { ids, ...decision }: Decision, signal: Ab
 
 const asLeft = (id: string) => ({ id, code: 'unavailable' })
 
-/** `of`: the decision, while it is not done yet. */
-type Denial = { ids: string[]; until: number; of?: Decision }
-
 /** `denied`: the last denial, while it can be taken back. `missed`: what nothing became of. */
 export function useDecisions(onDecided: () => void) {
   const { now } = useAppContext()
   const mutation = useMutation()
   const showToast = useToast()
-  const [denials, setDenials] = useState<readonly Denial[]>([])
+  const { denials, denied: lastDenied, remember, forget, settle, giveBack } = useDenials()
   const [missed, setMissed] = useState<Outcome['missed']>([])
   const last = useRef<Promise<unknown>>(Promise.resolve())
-  const denied = denials.at(-1)
-  useEffect(() => {
-    if (!denied) return
-    const timer = setTimeout(() => setDenials((all) => all.filter((one) => one !== denied)), denied.until - now())
-    return () => clearTimeout(timer)
-  }, [denied])
 
-  const forget = (ids: readonly string[]) =>
-    setDenials((all) =>
-      all
-        .map((one) => ({ ...one, ids: one.ids.filter((id) => !ids.includes(id)) }))
-        .filter((one) => one.ids.length > 0),
-    )
-  const remember = (ids: string[], { since = now(), of }: { since?: number; of?: Decision } = {}) =>
-    setDenials((all) => [...all, { ids, until: since + undoMs, ...(of && { of }) }])
-  const work =
-    (body: Decision): Work<Outcome> =>
+  const attempt =
+    (body: Decision, done: Done): Work<Outcome> =>
     async (signal, client) => {
-      const outcome: Outcome = { decided: [], missed: [] }
-      const { decided, missed: left } = outcome
-      // The minute of the first begins here.
-      const begunAt = now()
+      const { decided } = done
+      done.begunAt ??= now()
+      done.missed = []
+      const ids = body.ids.filter((id) => !decided.includes(id))
       try {
-        await decide(client, body, signal, outcome)
+        await decide(client, { ...body, ids }, signal, done)
+      } catch (error) {
+        done.isUnknown = error instanceof NetworkFailure
+        throw error
       } finally {
-        setMissed(left)
-        // An earlier denial of theirs can still be taken back.
-        if (body.decision !== 'deny') forget(body.ids)
-        if (body.decision === 'deny' && decided.length > 0) remember(decided, { since: begunAt })
+        setMissed(done.missed)
+        settle(done)
         onDecided()
       }
       if (body.decision === 'approve' && decided.length > 0) {
         showToast(t('Approved: {count}', { count: formatNumber(decided.length) }))
       }
-      return outcome
+      return done
+    }
+  /** Of a dialog, which stays open until all is decided: `done` has its earlier attempts. */
+  const work =
+    (body: Decision, done: Done): Work<Outcome> =>
+    async (signal, client) => {
+      try {
+        return await attempt(body, done)(signal, client)
+      } finally {
+        const denied = body.decision !== 'deny' ? [] : done.isUnknown === true ? body.ids : done.decided
+        if (denied.length > 0) remember(done, denied)
+      }
     }
   /** One after the other: keys are faster than answers. What is asked for can be taken back at once. */
   const run = (body: Decision): void => {
-    if (body.decision === 'deny') remember(body.ids, { of: body })
+    const done = nothingDone()
+    if (body.decision === 'deny') remember(done, body.ids)
     else forget(body.ids)
     last.current = last.current.then(async () => {
-      await mutation.run(work(body))
-      setDenials((all) => all.filter(({ of }) => of !== body))
+      await mutation.run(attempt(body, done))
+      if (body.decision !== 'deny') giveBack(denials, body.ids, done)
+      else if (done.begunAt === undefined) forget(body.ids)
     })
   }
   const restore = (ids: string[]) => run({ ids, decision: 'restore' })
-  return { mutation, denied, missed, forgetMissed: () => setMissed([]), work, run, restore }
+  return { mutation, denied: lastDenied, missed, forgetMissed: () => setMissed([]), work, run, restore }
 }
 
+export type DecisionWork = (body: Decision) => Work<Outcome>
 export type Decisions = ReturnType<typeof useDecisions>

@@ -5,10 +5,10 @@ import { Field, useText } from '../../components/field.tsx'
 import { formatNumber } from '../../components/format.ts'
 import { useQuery } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
-import type { Decisions, Registration } from './registration-decisions.ts'
+import type { DecisionWork, Registration } from './registration-decisions.ts'
 import { groupRows } from './registration-selection.ts'
 
-type Props = { rows: readonly Registration[]; work: Decisions['work']; onClose: () => void }
+type Props = { rows: readonly Registration[]; work: DecisionWork; onClose: () => void }
 
 const countOf = (rows: readonly unknown[]) => ({ count: formatNumber(rows.length) })
 const idsOf = (rows: readonly Registration[]) => rows.map(({ id }) => id)

@@ -1,6 +1,7 @@
 import { type KeyboardEvent, useEffect, useState } from 'react'
 import { useAppContext } from '../../hooks.ts'
-import { type Decisions, type Registration, useDecisions } from './registration-decisions.ts'
+import { type Decisions, type DecisionWork, type Registration, useDecisions } from './registration-decisions.ts'
+import { type Done, nothingDone } from './registration-denials.ts'
 import { ApproveDialog, BlockDialog } from './registration-dialogs.tsx'
 import { RegistrationRows } from './registration-rows.tsx'
 import { groupRows, type Order } from './registration-selection.ts'
@@ -15,23 +16,27 @@ export function RegistrationQueue({ rows, order, onDecided }: Props) {
   const groups = groupRows(rows, order)
   const waiting = groups.flatMap((group) => group.rows).filter(({ deniedAt }) => deniedAt === null)
   const queue = useSelection(waiting.map(({ id }) => id))
-  const [asking, setAsking] = useState<{ Dialog: typeof BlockDialog; rows: Registration[] } | null>(null)
+  const [asking, setAsking] = useState<{ Dialog: typeof BlockDialog; rows: Registration[]; done: Done } | null>(null)
   useEndOfDenials(rows, onDecided)
 
   const decide = (ids: readonly string[], act: Act) => {
     if (ids.length === 0) return
     const about = waiting.filter(({ id }) => ids.includes(id))
-    if (act === 'block') return setAsking({ Dialog: BlockDialog, rows: about })
-    if (act === 'approve' && ids.length > 1) return setAsking({ Dialog: ApproveDialog, rows: about })
+    const asked = { rows: about, done: nothingDone() }
+    if (act === 'block') return setAsking({ Dialog: BlockDialog, ...asked })
+    if (act === 'approve' && ids.length > 1) return setAsking({ Dialog: ApproveDialog, ...asked })
     queue.leave(new Set(ids))
     decisions.run({ ids: [...ids], decision: act })
   }
   // As for a key: what is taken back is not selected again.
-  const leaving: Decisions['work'] = (body) => async (signal, client) => {
-    const outcome = await decisions.work(body)(signal, client)
-    queue.leave(new Set(body.ids))
-    return outcome
-  }
+  const leaving =
+    (done: Done): DecisionWork =>
+    (body) =>
+    async (signal, client) => {
+      const outcome = await decisions.work(body, done)(signal, client)
+      queue.leave(new Set(body.ids))
+      return outcome
+    }
   const closeDialog = () => {
     queue.onDialogClose()
     setAsking(null)
@@ -63,7 +68,7 @@ export function RegistrationQueue({ rows, order, onDecided }: Props) {
         onAct={(decision) => decide(queue.selected, decision)}
       />
       <RegistrationRows groups={groups} queue={queue} decide={decideOne(decisions, decide)} />
-      {asking && <asking.Dialog rows={asking.rows} work={leaving} onClose={closeDialog} />}
+      {asking && <asking.Dialog rows={asking.rows} work={leaving(asking.done)} onClose={closeDialog} />}
     </div>
   )
 }
