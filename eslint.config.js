@@ -5,6 +5,7 @@ import { refuseNewerApis } from './tools/browsers/refuse-newer-apis.ts'
 const clock =
   'Time is a dependency: use deps.clock.now() (libs/runtime), in the web app now(), so that tests can move it.'
 const random = 'Randomness is a dependency: use deps.random (libs/runtime), so that tests can seed it.'
+const lazy = 'A file that does not arrive would replace the whole app: use lazyPart or lazyPage (lazy-part.tsx).'
 const errorKey = 'Errors are logged under the key `err`.'
 
 const ambient = [
@@ -106,6 +107,11 @@ export default tseslint.config(
     files: ['services/web/**'],
     plugins: { 'react-hooks': reactHooks },
     rules: { 'react-hooks/rules-of-hooks': 'error' },
+  },
+  {
+    files: ['services/web/src/**'],
+    ignores: ['services/web/src/components/lazy-part.tsx'],
+    rules: { 'no-restricted-imports': ['error', { paths: [{ name: 'react', importNames: ['lazy'], message: lazy }] }] },
   },
   {
     // What browsers run.

@@ -264,6 +264,42 @@ describe('journeys through an account in the browser', () => {
     await page.context().close()
   })
 
+  it('logs in by password while parts of the login page could not be fetched, and says so', async () => {
+    await answered(postJson(instance, '/api/auth/register', { username: 'maria', password }))
+    const page = await actions.openPage(browser, instance, '/login')
+    const providers = [{ id: 'university', name: 'University' }]
+    await page.route('**/api/auth/providers', (route) => route.fulfill({ json: { providers, passwords: true } }))
+    await page.evaluate(() => localStorage.setItem('gatehouse_registration', '{"username":"maria","receipt":"kept"}'))
+    const aborted = new Set<string>()
+    await page.route(/\/(provider-buttons|receipt-notice)-/, async (route) => {
+      aborted.add(/provider-buttons|receipt-notice/.exec(route.request().url())?.[0] ?? '')
+      await route.abort()
+    })
+    await page.reload()
+    await actions.waitForText(page, 'This page couldn’t load. Check your connection and try again.')
+
+    await actions.logIn(page, { username: 'maria', password })
+
+    await actions.waitForHomePage(page)
+    expect([...aborted]).to.have.members(['provider-buttons', 'receipt-notice'])
+    await page.context().close()
+  })
+
+  it('keeps the settings while one part of them could not be fetched, and fetches it again', async () => {
+    const page = await registered('hertha')
+    const files = '**/applications-section-*'
+    await page.route(files, (route) => route.abort())
+    await actions.openSettings(page, 'applications')
+    await actions.waitForText(page, 'This page couldn’t load. Check your connection and try again.')
+    await page.getByRole('heading', { name: shown('Settings'), level: 1 }).waitFor()
+
+    await page.unroute(files)
+    await actions.click(page, 'Try again')
+
+    await page.getByRole('region', { name: shown('Connected applications') }).waitFor()
+    await page.context().close()
+  })
+
   it('shows progress while the network is slow, and sends nothing twice', async () => {
     const page = await actions.openPage(browser, instance, '/login')
     let answer: () => void = () => undefined

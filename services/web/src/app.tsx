@@ -1,8 +1,9 @@
 import type { IdentityDeletions, User } from '@gatehouse/client'
 import { guardRoute, routes } from '@gatehouse/client/routes'
-import { lazy, Suspense, useEffect, useState, type ComponentType, type ContextType } from 'react'
+import { Suspense, useEffect, useState, type ContextType } from 'react'
 import { Redirect, Route, Switch, useLocation, useSearch } from 'wouter'
 import { Button } from './components/button.tsx'
+import { lazyPage } from './components/lazy-part.tsx'
 import { PageFrame } from './components/page-frame.tsx'
 import { Notice, Skeleton, Toaster } from './components/status.tsx'
 import { BlockedCodesContext, DeletionReportContext, useClient, useStore } from './hooks.ts'
@@ -23,21 +24,6 @@ const LinkPages = lazyPage(() => import('./pages/auth/link-pages.tsx').then((pag
 const AskingPages = lazyPage(() => import('./pages/authorize/asking-pages.tsx').then((page) => page.AskingPages))
 const SettingsPage = lazyPage(() => loadSettingsPage().then((page) => page.SettingsPage))
 const AdminPage = lazyPage(() => import('./pages/admin/admin-page.tsx').then((page) => page.AdminPage))
-
-/** Without an answer the page says so: React would remove everything. */
-function lazyPage<Props extends object>(load: () => Promise<ComponentType<Props>>) {
-  return lazy(async () => ({ default: await load().catch((): ComponentType<Props> => UnavailablePage) }))
-}
-
-function UnavailablePage() {
-  return (
-    <PageFrame user={null} title={t('Loading…')}>
-      <Notice tone="warning" text="This page couldn’t load. Check your connection and try again.">
-        <Button size="small" icon="refresh" text="Try again" onClick={() => location.reload()} />
-      </Notice>
-    </PageFrame>
-  )
-}
 
 const knownPaths =
   /^\/(?:login|register|channels\/@me|settings(?:\/[a-z]+)?|admin(?:\/[a-z]+|\/users\/\d+|\/federation\/orders)?)?\/?$/

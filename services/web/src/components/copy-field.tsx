@@ -1,10 +1,12 @@
 import '../styles/link-field.css'
-import { type ComponentProps, lazy, Suspense, useState } from 'react'
+import { type ComponentProps, Suspense, useState } from 'react'
 import { t } from '../language/language.ts'
 import { Button } from './button.tsx'
+import { lazyPart, showNothing } from './lazy-part.tsx'
 import { Skeleton } from './status.tsx'
 
-export const QrCode = lazy(() => import('./qr-code.tsx').then((module) => ({ default: module.QrCode })))
+/** Its text is shown beside it. A reload would lose a secret that is shown once. */
+export const QrCode = lazyPart(() => import('./qr-code.tsx').then((part) => part.QrCode), showNothing)
 
 type CopyButtonProps = Omit<ComponentProps<typeof Button>, 'text'> & { text: string; label: string }
 

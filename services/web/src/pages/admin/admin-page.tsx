@@ -1,7 +1,8 @@
 import type { User } from '@gatehouse/client'
 import { limits } from '@gatehouse/contracts/constants'
-import { lazy, type ReactNode, Suspense } from 'react'
+import { type ReactNode, Suspense } from 'react'
 import { Link } from 'wouter'
+import { lazyPart } from '../../components/lazy-part.tsx'
 import { NavLink, PageFrame } from '../../components/page-frame.tsx'
 import { Badge, Skeleton } from '../../components/status.tsx'
 import { useQuery } from '../../hooks.ts'
@@ -18,13 +19,8 @@ import { UsersSection } from './users-section.tsx'
 import '../../styles/admin.css'
 import { type Text, t } from '../../language/language.ts'
 
-const Registrations = lazy(async () => ({
-  default: (await import('./registrations-section.tsx')).RegistrationsSection,
-}))
-
-const Applications = lazy(async () => ({
-  default: (await import('./applications-section.tsx')).ApplicationsSection,
-}))
+const Registrations = lazyPart(() => import('./registrations-section.tsx').then((part) => part.RegistrationsSection))
+const Applications = lazyPart(() => import('./applications-section.tsx').then((part) => part.ApplicationsSection))
 
 const sections: ReadonlyArray<readonly [key: string, name: Text, show: (self: User, id?: string) => ReactNode]> = [
   ['overview', 'Overview', () => <OverviewSection />],

@@ -1,10 +1,11 @@
 import { ApiError, type Endpoints } from '@gatehouse/client'
-import { lazy, Suspense, use, useEffect, useRef, useState } from 'react'
+import { Suspense, use, useEffect, useRef, useState } from 'react'
 import { Link, useSearch } from 'wouter'
 import { recall, receiptKey } from '../../browser-storage.ts'
 import { Button } from '../../components/button.tsx'
 import { MutationError, QueryError, SubmitButton } from '../../components/error-message.tsx'
 import { CodeField, Field, findField, Form, PasswordField, useText } from '../../components/field.tsx'
+import { lazyPart, showNothing } from '../../components/lazy-part.tsx'
 import { Notice, Skeleton } from '../../components/status.tsx'
 import { DeletionReportContext, openEntries, useClient, useInstanceInfo, useMutation, useStore } from '../../hooks.ts'
 import { t, translate, translateRefusal } from '../../language/language.ts'
@@ -15,14 +16,14 @@ import { OtherWays } from './other-ways.tsx'
 
 type OfferedPasskey = Endpoints['logInByPasskey']['input']['body']['response']
 
-/** The page that deletes an account has loaded it before. */
-const DeletionResults = lazy(async () => {
-  const { DeletionResults: component } = await import('../../components/deletion-results.tsx')
-  return { default: component }
-})
+/** The page that deletes an account has loaded it before. A reload would lose the results. */
+const DeletionResults = lazyPart(
+  () => import('../../components/deletion-results.tsx').then((part) => part.DeletionResults),
+  showNothing,
+)
 
 /** Who has registered here, and may wait for an admin. */
-const ReceiptNotice = lazy(async () => ({ default: (await import('./receipt-notice.tsx')).ReceiptNotice }))
+const ReceiptNotice = lazyPart(() => import('./receipt-notice.tsx').then((part) => part.ReceiptNotice), showNothing)
 
 /** Called with the login request, so that both are under way at once. */
 export const loadHomePage = () => import('../home/home-page.tsx')

@@ -1,8 +1,9 @@
-import { type ComponentProps, lazy, Suspense } from 'react'
+import { type ComponentProps, Suspense } from 'react'
+import { lazyPart } from '../../components/lazy-part.tsx'
 import { Skeleton } from '../../components/status.tsx'
 import type { ProviderButtons } from './provider-buttons.tsx'
 
-const Buttons = lazy(async () => ({ default: (await import('./provider-buttons.tsx')).ProviderButtons }))
+const Buttons = lazyPart(() => import('./provider-buttons.tsx').then((part) => part.ProviderButtons))
 
 /** Nothing without providers. */
 export function OtherWays(props: ComponentProps<typeof ProviderButtons>) {

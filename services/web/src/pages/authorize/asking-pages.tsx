@@ -1,7 +1,8 @@
 import type { User } from '@gatehouse/client'
-import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
+import { type ReactNode, Suspense, useEffect, useState } from 'react'
 import { Redirect, useLocation } from 'wouter'
 import { Button } from '../../components/button.tsx'
+import { lazyPage } from '../../components/lazy-part.tsx'
 import { Notice, Skeleton } from '../../components/status.tsx'
 import { useClient, useStore } from '../../hooks.ts'
 import { t } from '../../language/language.ts'
@@ -14,7 +15,7 @@ import { LogoutPage } from './logout-page.tsx'
 import { loginThatReturns, readAsked } from './request.ts'
 import { RefusedPage } from './refused-page.tsx'
 
-const NewPasswordPage = lazy(async () => ({ default: (await loadHomePage()).NewPasswordPage }))
+const NewPasswordPage = lazyPage(() => loadHomePage().then((page) => page.NewPasswordPage))
 
 /** What applications and devices ask the person in this browser. Contract: 3, Applications. */
 export function AskingPages() {

@@ -1,6 +1,7 @@
 import type { User } from '@gatehouse/client'
-import { type ComponentType, lazy, Suspense } from 'react'
+import { type ComponentType, Suspense } from 'react'
 import { QueryError } from '../../components/error-message.tsx'
+import { lazyPart } from '../../components/lazy-part.tsx'
 import { NavLink, PageFrame } from '../../components/page-frame.tsx'
 import { Skeleton } from '../../components/status.tsx'
 import { type Text, t } from '../../language/language.ts'
@@ -19,7 +20,7 @@ import { ProvidersSection } from './providers-section.tsx'
 import { SecondFactorSection } from './second-factor-section.tsx'
 import { SessionsCard, SignInsCard } from './sessions-section.tsx'
 
-const ApplicationsCard = lazy(async () => ({ default: (await import('./applications-section.tsx')).ApplicationsCard }))
+const ApplicationsCard = lazyPart(() => import('./applications-section.tsx').then((part) => part.ApplicationsCard))
 
 const parts: ReadonlyArray<readonly [path: string, name: Text, cards: readonly ComponentType<{ user: User }>[]]> = [
   ['profile', 'Profile', [ProfileCard]],
