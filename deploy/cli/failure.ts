@@ -1,6 +1,8 @@
 import { explainServerFault, serverFaultOf } from '@gatehouse/database'
 import { isDiskFull } from '@gatehouse/runtime'
 import { UploadStoreRefused, UploadStoreUnavailable } from '@gatehouse/uploads'
+import { InstanceUnreachable } from '../calls/operator-calls.ts'
+import type { Result } from './invocation.ts'
 
 export const exitCodes = {
   done: 0,
@@ -27,11 +29,27 @@ export const exitCodeMeanings: Readonly<Record<keyof typeof exitCodes, string>> 
 
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure'
+  readonly kind: keyof typeof exitCodes
   readonly exitCode: number
   constructor(kind: keyof typeof exitCodes, message: string, cause?: unknown) {
     super(message, { cause })
+    this.kind = kind
     this.exitCode = exitCodes[kind]
   }
+}
+
+/** Has the exit code of its cause. What was done or found is printed too. */
+export class ReportedFailure extends CommandFailure {
+  readonly result: Result
+  constructor(cause: CommandFailure['kind'] | Error, message: string, result: Result) {
+    super(typeof cause === 'string' ? cause : kindOf(cause), message, cause)
+    this.result = result
+  }
+}
+
+function kindOf(error: Error): CommandFailure['kind'] {
+  if (error instanceof CommandFailure) return error.kind
+  return error instanceof InstanceUnreachable ? 'unreachable' : 'failed'
 }
 
 /** For a `catch`. */

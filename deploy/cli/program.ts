@@ -5,7 +5,7 @@ import { Command, CommanderError } from 'commander'
 import { InstanceUnreachable, type CallAnswer } from '../calls/operator-calls.ts'
 import { defineApplicationCommands } from './commands/applications.ts'
 import { defineBackupCommands } from './commands/backup.ts'
-import { defineCheckCommand, UnhealthyInstance } from './commands/check.ts'
+import { defineCheckCommand } from './commands/check.ts'
 import { defineImportCommand } from './commands/import.ts'
 import { defineInviteCommands } from './commands/invites.ts'
 import { definePeerCommands } from './commands/peers.ts'
@@ -15,7 +15,7 @@ import { defineSecretCommands } from './commands/secrets.ts'
 import { defineAuditCommands, defineSettingCommands } from './commands/settings.ts'
 import { defineUploadCommands } from './commands/uploads.ts'
 import { defineSessionCommands, defineUserCommands } from './commands/users.ts'
-import { CommandFailure, exitCodeMeanings, exitCodes } from './failure.ts'
+import { CommandFailure, exitCodeMeanings, exitCodes, ReportedFailure } from './failure.ts'
 import { connectInstance } from './instance.ts'
 import type { Define, Environment, Invocation, Result, Terminal } from './invocation.ts'
 
@@ -77,7 +77,7 @@ export function createProgram(context: Context, isJson: boolean): Command {
         try {
           print(await action(invocation, command.opts(), ...args.filter((arg) => arg !== undefined)))
         } catch (error) {
-          if (error instanceof UnhealthyInstance) print(error.result)
+          if (error instanceof ReportedFailure) print(error.result)
           throw error
         }
       })
@@ -121,13 +121,15 @@ function createInvocation({ environment, terminal }: Context, isConfirmed: boole
   }
 }
 
-/** Throws CommandFailure. */
+/** Throws CommandFailure and InstanceUnreachable. */
 function bodyOf({ status, body }: CallAnswer): CallAnswer['body'] {
   if (status < 300) return body
   const message = typeof body['error'] === 'string' ? body['error'] : `the instance answered with status ${status}`
   const spaces = body['ownedSpaces'] as { id: string; name: string }[] | undefined
   const detail = spaces ? `: ${spaces.map(({ id, name }) => `${name} (${id})`).join(', ')}` : ''
   if (status === 404) throw new CommandFailure('unknown', message)
+  // The socket of an embedded instance has it where a service does not answer.
+  if (status === 502) throw new InstanceUnreachable(message)
   throw new CommandFailure(status >= 500 ? 'unreachable' : 'refused', `${message}${detail}`)
 }
 

@@ -434,6 +434,124 @@ describe('the command line of a distributed instance', () => {
     expect(unconfigured.errors).to.match(/^OPERATOR_SECRET: must have at least 32 characters/)
   })
 
+  /** Answers `name` of `/internal/operator/user` with an account of this name as id. `acts` are the statuses of each next call. */
+  async function startIdentity(acts: Record<string, (number | 'lost' | object)[]>) {
+    const calls: string[] = []
+    const server = await startServer((request, response) => {
+      const { pathname, searchParams } = new URL(request.url!, 'http://identity')
+      const name = searchParams.get('user')
+      const account = (username: string) => ({ id: username, username, createdAt: 0 })
+      const answer = (status: number, body: object) => {
+        response.writeHead(status, { 'content-type': 'application/json' })
+        response.end(JSON.stringify(body))
+      }
+      if (name) {
+        answer(200, { user: account(name) })
+        return
+      }
+      if (pathname === '/api/admin/users') {
+        answer(200, { users: Object.keys(acts).map(account), nextCursor: null })
+        return
+      }
+      const key = Object.keys(acts).find((one) => pathname.includes(`/${one}`)) ?? ''
+      calls.push(key)
+      const act = acts[key]?.shift() ?? 200
+      if (act === 'lost') request.socket.destroy()
+      else if (typeof act === 'object') answer(200, act)
+      else answer(act, act === 200 ? account(key) : { error: `status ${act}` })
+    })
+    const run = async (...args: string[]) => {
+      const ran = await runArguments(args, { OPERATOR_SECRET: secret, IDENTITY_URL: server.url })
+      const withoutCause = (text: string) => text.replace(/(did not answer): .+?;/g, '$1;')
+      return { ...ran, output: withoutCause(ran.output), errors: withoutCause(ran.errors) }
+    }
+    return { calls, run, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
+  }
+  const lost = 'the service identity did not answer; it may have been done'
+  const remain = (count: string) => `${count} remain: run the command again for them`
+
+  it('tells which accounts are suspended when the instance goes away in between, or is busy', async () => {
+    const acts = () => ({ ada: [], bob: [503], cleo: [403], dan: ['lost' as const], eve: [] })
+    await using identity = await startIdentity(acts())
+    const suspended = await identity.run('users', 'suspend', 'ada', 'bob', 'cleo', 'dan', 'eve')
+    await using another = await startIdentity(acts())
+    const ofInvite = await another.run('invites', 'suspend-users', '1', '--yes', '--json')
+    await using busy = await startIdentity({ ada: [503], bob: [], cleo: [503, 503], dan: [503] })
+    const again = await busy.run('users', 'unsuspend', 'ada', 'bob', 'cleo', 'dan')
+
+    const left = ['cleo: status 403', `dan: ${lost}`, 'eve: not tried', 'bob: not tried again']
+    expect(suspended).to.deep.equal({
+      code: 5,
+      output: `${['ada is suspended', ...left].join('\n')}\n`,
+      errors: `${remain('3 of 5')}\n`,
+    })
+    expect(ofInvite.code).to.equal(5)
+    expect(JSON.parse(ofInvite.output)).to.deep.equal({ suspended: ['ada'], left })
+    expect(JSON.parse(ofInvite.errors)).to.deep.equal({ error: remain('3 of 5'), exitCode: 5 })
+    expect(again).to.deep.equal({
+      code: 5,
+      output: 'bob can log in again\nada can log in again\ncleo: status 503\ndan: not tried again\n',
+      errors: `${remain('2 of 4')}\n`,
+    })
+    expect(busy.calls).to.deep.equal(['ada', 'bob', 'cleo', 'dan', 'ada', 'cleo'])
+  })
+
+  it('suspends at the second attempt whom a busy instance left, and says once that it cannot be reached', async () => {
+    await using identity = await startIdentity({ ada: [503], bob: ['lost'], cleo: [], dan: [502] })
+    const waited = await identity.run('users', 'suspend', 'ada', 'cleo')
+    const unreached = await identity.run('users', 'suspend', 'bob', 'cleo')
+    const embedded = await identity.run('users', 'suspend', 'dan', 'cleo')
+
+    expect(waited).to.deep.equal({ code: 0, output: 'cleo is suspended\nada is suspended\n', errors: '' })
+    expect(unreached).to.deep.equal({ code: 5, output: '', errors: `${lost}\n` })
+    expect(embedded, 'as the socket answers').to.deep.equal({ code: 5, output: '', errors: 'status 502\n' })
+    expect(identity.calls).to.deep.equal(['ada', 'cleo', 'ada', 'bob', 'dan'])
+  })
+
+  it('tells which of many registrations are decided when the instance goes away in between, or is busy', async () => {
+    const ids = Array.from({ length: 401 }, (_, index) => String(index + 1))
+    const [first, second] = [ids.slice(0, 200), ids.slice(200, 400)]
+    const missed = [{ id: '2', code: 'registration_decided' }]
+    const busy = { id: '3', code: 'unavailable' }
+    const part = { decided: ['1'], missed: [...missed, busy] }
+    await using identity = await startIdentity({ decide: [part, { decided: second, missed: [] }, 'lost'] })
+    const approved = await identity.run('registrations', 'approve', '--json', ...ids)
+    const late = [part, { decided: ['401'], missed: [] }, { decided: ['3'], missed: [] }]
+    await using other = await startIdentity({ decide: late })
+    const denied = await other.run('registrations', 'deny', ...first, '401')
+
+    expect(approved.code).to.equal(5)
+    expect(JSON.parse(approved.output)).to.deep.equal({
+      decided: ['1', ...second],
+      missed,
+      left: [`401: ${lost}`, '3: not tried again'],
+    })
+    expect(JSON.parse(approved.errors)).to.deep.equal({ error: remain('2 of 401'), exitCode: 5 })
+    expect(denied).to.deep.equal({
+      code: 0,
+      output: '3 registrations are denied\n2: registration_decided\n',
+      errors: '',
+    })
+  })
+
+  it('prints the temporary password of an account that could not become an admin', async () => {
+    const made = { user: { id: '7', username: 'ada', createdAt: 0 }, temporaryPassword: 'for once' }
+    await using identity = await startIdentity({ 'operator/users': [made, made], 'users/7': [503, 'lost'] })
+    const busy = await identity.run('users', 'create', 'ada', '--admin')
+    const unanswered = await identity.run('users', 'create', 'ada', '--admin', '--json')
+
+    const how = '\nto make ada an admin: gatehouse users make-admin ada'
+    expect(busy).to.include({ code: 5, errors: `could not make ada an admin: status 503${how}\n` })
+    expect(busy.output)
+      .to.match(/^username +ada$/m)
+      .and.match(/^temporary password {2}for once$/m)
+    expect(JSON.parse(unanswered.output)).to.deep.equal(made)
+    expect(JSON.parse(unanswered.errors)).to.deep.equal({
+      error: `could not make ada an admin: ${lost}${how}`,
+      exitCode: 5,
+    })
+  })
+
   it('checks that NATS and Redis answer, and says why they do not', async () => {
     const nowhere = `127.0.0.1:${await freePort()}`
     const servers = { NATS_URL: `nats://${nowhere}`, REDIS_URL: `redis://${nowhere}` }

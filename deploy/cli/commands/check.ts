@@ -27,9 +27,9 @@ import { openUploadStore } from '@gatehouse/uploads'
 import { z } from 'zod'
 import { configured, dataFolderOf, isDistributed, kindsOf, namesUploads, withDatabase } from '../instance.ts'
 import { findRunningInstance, type RunningInstance } from '../../calls/operator-calls.ts'
-import { CommandFailure } from '../failure.ts'
+import { ReportedFailure } from '../failure.ts'
 import { findUser } from './users.ts'
-import { table, type Define, type Environment, type Invocation, type Result } from '../invocation.ts'
+import { table, type Define, type Environment, type Invocation } from '../invocation.ts'
 
 type Finding = { check: string; ok: boolean | null; detail: string }
 type Log = Record<'warn' | 'error', (fields: { err?: unknown }) => void>
@@ -50,17 +50,8 @@ export function defineCheckCommand(define: Define): void {
     const rows = checks.map(({ check, ok, detail }) => [ok ? 'ok' : ok === null ? 'skipped' : 'FAIL', check, detail])
     const result = { json: { ok: isHealthy, checks }, text: table(['', 'check', ''], rows) }
     if (isHealthy) return result
-    throw new UnhealthyInstance(result)
+    throw new ReportedFailure('unhealthy', 'some checks failed', result)
   }).option('--mail <user>', 'Send a test mail to the confirmed address of this user')
-}
-
-/** What was found is printed too. */
-export class UnhealthyInstance extends CommandFailure {
-  readonly result: Result
-  constructor(result: Result) {
-    super('unhealthy', 'some checks failed')
-    this.result = result
-  }
 }
 
 async function checkAll(invocation: Invocation, testMailTo: string | undefined): Promise<Finding[]> {

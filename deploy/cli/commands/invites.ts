@@ -1,6 +1,6 @@
 import type { InviteReply, UserReply } from '@gatehouse/contracts'
 import { InvalidArgumentError } from 'commander'
-import { CommandFailure, exitCodes } from '../failure.ts'
+import { actOnEach, concluded } from '../act-on-each.ts'
 import { formatTime, record, table, type DefineGroup, type Invocation, type Result } from '../invocation.ts'
 import { suspensionOf } from './users.ts'
 
@@ -20,29 +20,23 @@ export function defineInviteCommands(group: DefineGroup): void {
   })
 }
 
-/** Each account alone: those that cannot be suspended stand in no other's way. Contract: 5, suspend. */
+/** All are listed first: a list that fails later would hide who is suspended. Contract: 5, suspend. */
 async function suspendUsers(invocation: Invocation, { reason }: { reason?: string }, id: string): Promise<Result> {
   await invocation.confirm(`All accounts that came by the invite ${id} are suspended.`)
-  const [suspended, refusals]: [string[], string[]] = [[], []]
-  for await (const { users } of pagesOf(invocation, 'listUsers', { invite: id, sort: 'oldest', pageSize: 100 })) {
-    for (const user of users as UserReply[]) {
-      const refusal = await refusalOf(invocation.call(suspensionOf(user.id, reason)))
-      if (refusal === null) suspended.push(user.username)
-      else refusals.push(`${user.username}: ${refusal}`)
+  const all: UserReply[] = []
+  for await (const { users } of pagesOf(invocation, 'listUsers', { invite: id, sort: 'oldest', pageSize: 100 }))
+    all.push(...(users as UserReply[]))
+  const suspended: string[] = []
+  const act = async (part: UserReply[]) => {
+    for (const user of part) {
+      await invocation.call(suspensionOf(user.id, reason))
+      suspended.push(user.username)
     }
   }
-  const lines = [`${suspended.length} accounts are suspended`, ...refusals]
-  return { json: { suspended, left: refusals }, text: lines.join('\n') }
-}
-
-async function refusalOf(call: Promise<unknown>): Promise<string | null> {
-  try {
-    await call
-    return null
-  } catch (error) {
-    if (error instanceof CommandFailure && error.exitCode === exitCodes.refused) return error.message
-    throw error
-  }
+  const outcome = await actOnEach(all, { act })
+  const failures = outcome.left.map(({ item, reason: why }) => `${item.username}: ${why}`)
+  const text = [`${suspended.length} accounts are suspended`, ...failures].join('\n')
+  return concluded({ json: { suspended, left: failures }, text }, outcome)
 }
 
 /** Each page of a list. */

@@ -1,4 +1,5 @@
 import { limits, type RegistrationDecision, type WaitingRegistrationReply } from '@gatehouse/contracts'
+import { actOnEach, concluded } from '../act-on-each.ts'
 import { CommandFailure } from '../failure.ts'
 import { formatTime, table, type DefineGroup, type Invocation, type Result } from '../invocation.ts'
 import { pagesOf } from './invites.ts'
@@ -41,17 +42,21 @@ const outcomes = { approve: 'approved', deny: 'denied', restore: 'restored' }
 /** Each on its own. Throws CommandFailure where nothing came of any. */
 async function decide({ call }: Invocation, { ids, ...decision }: Decision): Promise<Result> {
   const [decided, missed]: [string[], { id: string; code: string }[]] = [[], []]
-  for (let at = 0; at < ids.length; at += limits.decisionsAtOnce) {
-    const body = { ...decision, ids: ids.slice(at, at + limits.decisionsAtOnce) }
-    const reply = await call({ endpoint: 'decideRegistrations', body })
+  const isBusy = ({ code }: { code: string }) => code === 'unavailable'
+  const act = async (part: string[]) => {
+    const reply = await call({ endpoint: 'decideRegistrations', body: { ...decision, ids: part } })
     decided.push(...(reply['decided'] as string[]))
-    missed.push(...(reply['missed'] as typeof missed))
+    const others = reply['missed'] as typeof missed
+    missed.push(...others.filter((other) => !isBusy(other)))
+    return others.filter(isBusy).map(({ id }) => id)
   }
-  const failures = missed.map(({ id, code }) => `${id}: ${code}`)
-  if (decided.length === 0) {
-    const isUnknown = missed.every(({ code }) => code === 'registration_unknown')
+  const outcome = await actOnEach(ids, { act, atOnce: limits.decisionsAtOnce })
+  const left = outcome.left.map(({ item, reason }) => `${item}: ${reason}`)
+  const failures = [...missed.map(({ id, code }) => `${id}: ${code}`), ...left]
+  if (decided.length === 0 && !outcome.failure) {
+    const isUnknown = left.length === 0 && missed.every(({ code }) => code === 'registration_unknown')
     throw new CommandFailure(isUnknown ? 'unknown' : 'refused', failures.join('\n'))
   }
   const text = [`${decided.length} registrations are ${outcomes[decision.decision]}`, ...failures].join('\n')
-  return { json: { decided, missed }, text }
+  return concluded({ json: { decided, missed, ...(left.length > 0 && { left }) }, text }, outcome)
 }

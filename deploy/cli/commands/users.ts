@@ -1,6 +1,7 @@
 import type { LinkedIdentityReply, UserReply } from '@gatehouse/contracts'
 import type { OperatorCall } from '../../calls/operator-calls.ts'
-import { CommandFailure, exitCodes } from '../failure.ts'
+import { actOnEach, concluded } from '../act-on-each.ts'
+import { ReportedFailure } from '../failure.ts'
 import { formatTime, readSecretLine, record, table } from '../invocation.ts'
 import type { DefineGroup, Invocation, Result } from '../invocation.ts'
 
@@ -138,10 +139,20 @@ async function createUser({ call, terminal }: Invocation, options: CreateOptions
   const password = passwordStdin && (await readSecretLine(terminal))
   const body = { username, ...(displayName && { displayName }), ...(password && { password }) }
   const { user: newUser, temporaryPassword } = await call({ endpoint: 'createUser', body })
-  const { id } = newUser as UserReply
-  const user = admin ? await call({ endpoint: 'setRole', params: { id }, body: { isAdmin: true } }) : newUser
+  const { id, username: name } = newUser as UserReply
   const temporary = temporaryPassword === null ? '' : `\ntemporary password  ${temporaryPassword as string}`
-  return { json: { user, temporaryPassword }, text: `${describeUser(user as UserReply)}${temporary}` }
+  const tell = (user: unknown): Result => {
+    return { json: { user, temporaryPassword }, text: `${describeUser(user as UserReply)}${temporary}` }
+  }
+  if (!admin) return tell(newUser)
+  try {
+    return tell(await call({ endpoint: 'setRole', params: { id }, body: { isAdmin: true } }))
+  } catch (error) {
+    // The account exists, and nothing shows its password again.
+    const command = `gatehouse users make-admin ${name}`
+    const message = `could not make ${name} an admin: ${(error as Error).message}\nto make ${name} an admin: ${command}`
+    throw new ReportedFailure(error as Error, message, tell(newUser))
+  }
 }
 
 function setRole(isAdmin: boolean) {
@@ -168,22 +179,19 @@ async function createRecoveryLink(invocation: Invocation, _options: object, name
 
 type Each = { change: (id: string) => OperatorCall; now: string }
 
-/** Of several each alone: those that are refused stand in no other's way. Throws CommandFailure if all are. */
+/** Throws CommandFailure, also if all are rejected. */
 async function changeEach(invocation: Invocation, names: string[], { change, now }: Each): Promise<Result> {
   const users: UserReply[] = []
-  const failures: string[] = []
-  for (const name of names) {
-    try {
-      users.push((await invocation.call(change((await findUser(invocation, name)).id))) as UserReply)
-    } catch (error) {
-      if (!(error instanceof CommandFailure) || error.exitCode === exitCodes.unreachable) throw error
-      failures.push(`${name}: ${error.message}`)
-      const isAll = failures.length === names.length
-      if (isAll) throw names.length === 1 ? error : Object.assign(error, { message: failures.join('\n') })
-    }
+  const act = async ([name = '']: string[]) => {
+    users.push((await invocation.call(change((await findUser(invocation, name)).id))) as UserReply)
   }
+  const outcome = await actOnEach(names, { act })
+  const failures = outcome.left.map(({ item, reason }) => `${item}: ${reason}`)
+  const error = outcome.left.at(-1)?.error
+  if (error && failures.length === names.length && !outcome.failure)
+    throw names.length === 1 ? error : Object.assign(error, { message: failures.join('\n') })
   const text = [...users.map(({ username }) => `${username} ${now}`), ...failures].join('\n')
-  return { json: names.length === 1 ? users[0] : { users, left: failures }, text }
+  return concluded({ json: names.length === 1 ? users[0] : { users, left: failures }, text }, outcome)
 }
 
 export function suspensionOf(id: string, reason: string | undefined): OperatorCall {
