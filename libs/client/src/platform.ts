@@ -46,10 +46,10 @@ export function memoryStorage(): KeyValueStorage {
   }
 }
 
-/** Monotonic: changes of the system time have no effect. */
+/** Monotonic: changes of the system time have no effect. A longer timer than 2^31 - 1 ms would fire immediately. */
 export const systemClock: ClientClock = {
   now: () => performance.now(),
-  setTimeout: (run, ms) => setTimeout(run, ms),
+  setTimeout: (run, ms) => setTimeout(run, Math.min(ms, 2 ** 31 - 1)),
   clearTimeout: (timer) => clearTimeout(timer as number | undefined),
 }
 

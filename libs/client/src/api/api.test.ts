@@ -166,6 +166,8 @@ describe('the API client', () => {
       .to.be.instanceOf(RateLimited)
       .and.include({ status: 429, retryAfter: 42 })
     expect(await limitedBy({ headers: { 'retry-after': '7' } })).to.include({ retryAfter: 7 })
+    expect(await limitedBy({ headers: { 'retry-after': '2592000' } })).to.include({ retryAfter: 86_400 })
+    expect(await limitedBy({ body: { ...body, retryAfter: 86_400.5 } })).to.include({ retryAfter: 86_400 })
     expect(await limitedBy({ body: 'a proxy page' })).to.include({ retryAfter: 60 })
   })
 

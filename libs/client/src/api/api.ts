@@ -217,8 +217,8 @@ function readRefusal({ response: { status, headers }, body }: Answer): ApiError 
   return new RateLimited(retrySeconds(headers, fields['retryAfter']), message, fields, requestId)
 }
 
-/** Body first, then header, else a minute. */
+/** Body first, then header, else a minute. A proxy may send months, so a day at most. */
 function retrySeconds(headers: Headers, inBody: unknown): number {
   const seconds = Math.ceil(typeof inBody === 'number' ? inBody : Number(headers.get('retry-after') ?? -1))
-  return seconds >= 0 && seconds < Infinity ? seconds : 60
+  return seconds >= 0 ? Math.min(seconds, 86_400) : 60
 }
