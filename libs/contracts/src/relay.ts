@@ -53,10 +53,10 @@ export const syncReply = z.object({
 export const lookupBody = z.object({ username: text('username').min(1).max(limits.federatedUsernameMax) })
 export const byHomeIdBody = z.object({ homeUserId: text('homeUserId').min(1).max(64) })
 export const remoteUser = namedObject('RemoteUser', {
-  homeUserId: z.string(),
-  username: z.string(),
+  homeUserId: text('homeUserId'),
+  username: text('username'),
   profile: z.object({
-    ...shapeOf(lookupFields, () => z.string().nullable().default(null)),
+    ...shapeOf(lookupFields, (name) => text(name).nullable().default(null)),
     status: z.string(),
     /** When it was created, for one that was never changed. */
     profileUpdatedAt: timestampMs.optional(),
@@ -67,6 +67,6 @@ export const lookupReply = namedObject('FoundUser', { found: z.literal(true), us
 export const byHomeIdReply = z.union([lookupReply, z.object({ found: z.literal(false) })])
 export const attachTokenBody = namedObject('AttachToken', { token: hexadecimal('token') })
 export const attachProofReply = z.union([
-  z.object({ valid: z.literal(true), homeUserId: z.string(), username: z.string() }),
+  z.object({ valid: z.literal(true), homeUserId: text('homeUserId'), username: text('username') }),
   z.object({ valid: z.literal(false) }),
 ])

@@ -588,13 +588,18 @@ describe('the states of a peer', () => {
     remote.answer = (_request, response) =>
       void sendSignedJson(response, { secret: secretOfPeer, body, timestamp: instance.clock.now() })
     const confirmed = await ask()
+    const unstorable = { ...body, homeUserId: '7\0' }
+    remote.answer = (_request, response) =>
+      void sendSignedJson(response, { secret: secretOfPeer, body: unstorable, timestamp: instance.clock.now() })
+    const unusable = await ask()
     remote.answer = (_request, response) => void sendJson(response, 200, body)
     const unsigned = await ask()
     remote.answer = (_request, response) => void response.destroy()
     const silent = await ask()
 
     expect(confirmed).to.deep.equal({ outcome: 'valid', homeUserId: '7', username: 'erin' })
-    expect([unsigned.outcome, silent.outcome]).to.deep.equal(['invalid', 'unreachable'])
+    expect([unusable.outcome, unsigned.outcome]).to.deep.equal(['invalid', 'invalid'])
+    expect(silent.outcome).to.equal('unreachable')
   })
 
   /** Contract: 7, Lookups. */
