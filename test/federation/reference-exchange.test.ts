@@ -391,7 +391,7 @@ describe('the secret of the reference peer', () => {
     await pair.nova.rotationTick()
     await pair.gate.runDue()
 
-    expect(lost.status).to.equal(409)
+    expect(lost.status).to.equal(503)
     expect(await talk(pair)).to.deep.equal(fine)
   })
 })

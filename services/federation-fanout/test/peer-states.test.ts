@@ -509,7 +509,8 @@ describe('the states of a peer', () => {
     instance.clock.advance(1)
     const after = [await ask(former), await ask(current)]
 
-    expect([lost.status, between, done.status]).to.deep.equal([409, 200, 200])
+    expect([lost.status, between, done.status]).to.deep.equal([503, 200, 200])
+    expect(lost.body['code']).to.equal('remote_unreachable')
     expect(current).to.equal(next)
     expect([during, after]).to.deep.equal([
       [200, 200],

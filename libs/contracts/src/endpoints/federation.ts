@@ -58,7 +58,7 @@ export const federationDeclarations = {
     refusals: ['not_found', 'peer_state'],
   }),
   rotatePeer: endpoint('Rotate the secret of a peer', ok(federation.onePeerReply), {
-    refusals: ['not_found', 'peer_state', 'rotation_refused'],
+    refusals: ['not_found', 'peer_state', 'rotation_refused', 'remote_unreachable'],
   }),
   ensurePeer: endpoint(
     'Ask for a peering with an instance to which the caller has connected',

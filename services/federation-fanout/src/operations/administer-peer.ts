@@ -36,11 +36,11 @@ export async function setRotation(deps: PeerDeps, input: Input & { autoRotateInt
   )
 }
 
-/** Throws not_found, peer_state, remote_refused. */
+/** Throws not_found, peer_state, rotation_refused, and remote_unreachable: the secret may be in force there. */
 export async function rotatePeer(deps: HandshakeDeps, input: Input): Promise<Peer> {
-  const { peer, isDone } = await rotateSecret(deps, input)
-  if (!isDone) throw refuse.rotation_refused()
-  return peer
+  const { peer, isDone, isLost } = await rotateSecret(deps, input)
+  if (isDone) return peer
+  throw isLost ? refuse.remote_unreachable({ headers: { 'Retry-After': '5' } }) : refuse.rotation_refused()
 }
 
 /**
@@ -60,19 +60,20 @@ export async function rotateSecret(deps: HandshakeDeps, { id, actor = null, requ
   const body = { newSecret: secret }
   const message = { endpoint: endpoints.rotatePeerSecret, body, timeoutMs: policy.messageTimeoutMs }
   const status = (await tryExchange(sendToPeer(deps, peer, message)))?.answer.status ?? 0
+  const isLost = status === 0 || status >= 500
   const rotated = await withPeer(deps, { origin }, async (em, current) => {
     const now = deps.clock.now()
     const record = { action: 'peer.rotated', target: { type: 'peer', id }, detail: { origin, status } } as const
     if (current && actor) recordAudit(em, { ...record, actor, at: new Date(now) })
     if (!current || current.nextSecret !== secret) return current
     // A 409 to a repeated attempt may mean that the first one succeeded.
-    const isUnknown = status === 0 || status >= 500 || (isRepeated && (status === 409 || status === 401))
+    const isUnknown = isLost || (isRepeated && (status === 409 || status === 401))
     if (isSuccess(status)) current.takeSecret(secret, new Date(now + policy.rotationOverlapMs), new Date(now))
     else if (!isUnknown) current.nextSecret = null
     return current
   })
   deps.log.info({ origin, status }, 'secret rotation sent')
-  return { peer: rotated ?? peer, isDone: rotated?.secret === secret }
+  return { peer: rotated ?? peer, isDone: rotated?.secret === secret, isLost }
 }
 
 /** A repeated secret gets the same answer. Throws peer_unknown, rotation_running. protocol.md 2.8. */
