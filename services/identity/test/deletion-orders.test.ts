@@ -136,7 +136,8 @@ describe('federation-identity/delete: durable deletions', () => {
 
   it('are kept although nobody can be asked, and although the process dies while it asks', async () => {
     await answering[Symbol.asyncDispose]()
-    const { status, body } = await order([a])
+    const strangers = ['https://stranger.example', 'no origin']
+    const { status, body } = await order([a, `${a}/`, ...strangers])
     const [asking, died] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     answering = await identity.deps.bus.respond(deleteIdentitiesAtPeers, async ({ origins }) => {
       asked.push({ userId: user.id, origins, mode: 'full' })
@@ -157,7 +158,10 @@ describe('federation-identity/delete: durable deletions', () => {
     await isDying
 
     expect(status).to.equal(200)
-    expect((body['results'] as Record<string, object>)[a]).to.include({ order: 'waiting' })
+    const waiting = { success: false, error: 'unreachable', order: 'waiting' }
+    const noPeer = { success: false, error: 'no_active_peer' }
+    const told = { [a]: waiting, [`${a}/`]: waiting, [strangers[0]!]: noPeer, [strangers[1]!]: noPeer }
+    expect(body['results']).to.deep.equal(told)
     expect(asked).to.have.length(2)
     expect(await readOrder(a)).to.deep.include({ state: 'done', endedAt })
   })

@@ -132,16 +132,29 @@ async function giveOrders(em: EntityManager, { userId, mode, origins }: Order, t
   return await changeRows(em, sql, parameters)
 }
 
-/** Asks the peers. What no peer decided waits, also where the bus is away. Contract: 7, Deletion orders. */
+/** Asks the peers. An order that no peer decided waits, also where the bus is away. Contract: 7, Deletion orders. */
 async function carryOut(deps: OrderDeps, order: Order, requestId?: string): Promise<DeletionResults> {
   const { userId, mode, origins } = order
   const asked = { userId, mode, origins: [...origins], durable: true }
-  const results = await askFanout(deps, asked, requestId).catch((error: unknown): DeletionResults => {
+  const results = await askFanout(deps, asked, requestId).catch((error: unknown) => {
     if (!(error instanceof Unavailable)) throw error
-    return origins.map((origin) => ({ origin, result: { success: false, error: 'unreachable', order: 'waiting' } }))
+    return readUnasked(deps, order)
   })
   await recordResults(deps, order, results)
   return results
+}
+
+/** Nothing is tried again where there is no order: its origin was no peer. */
+async function readUnasked({ orm }: OrderDeps, { userId, origins }: Order): Promise<DeletionResults> {
+  const named = origins.flatMap((origin) => normalizeOrigin(origin) ?? [])
+  const where = { userId, origin: { $in: named }, state: 'waiting' } as const
+  const orders = await orm.em.fork().find(DeletionOrder, where, { fields: ['origin'] })
+  const waiting = new Set(orders.map(({ origin }) => origin))
+  return origins.map((origin) => {
+    const isOrdered = waiting.has(normalizeOrigin(origin) ?? '')
+    const reason = isOrdered ? { error: 'unreachable', order: 'waiting' as const } : { error: noPeer }
+    return { origin, result: { success: false, ...reason } }
+  })
 }
 
 type Result = DeletionResults[number]['result']
