@@ -24,8 +24,9 @@ export type TestS3 = Awaited<ReturnType<typeof startS3>>
 export async function startS3({ port = 0 } = {}) {
   const bucket = 'test-bucket'
   const objects = new Map<string, Buffer>()
-  /** Of a request that it answers with a status instead. */
-  const faults: { next: ((method: string, key: string) => number | undefined) | undefined } = { next: undefined }
+  /** Of a request that it answers with a status instead, or with headers before it closes the connection. */
+  type Fault = number | 'cut' | undefined
+  const faults: { next: ((method: string, key: string) => Fault) | undefined } = { next: undefined }
   const server = createServer((request, response) => {
     void buffer(request).then((body) => answer(request, response, body))
   })
@@ -39,7 +40,7 @@ export async function startS3({ port = 0 } = {}) {
       void response.writeHead(status).end(method === 'HEAD' ? undefined : `<Error><Code>${code}</Code></Error>`)
     const fault = faults.next?.(method, key)
     const refusal = fault ? undefined : refusalOf(request, body)
-    if (fault) return fail(fault, 'SlowDown')
+    if (fault && fault !== 'cut') return fail(fault, 'SlowDown')
     if (refusal) return fail(403, refusal)
     if (askedBucket !== bucket) return fail(404, 'NoSuchBucket')
     if (key === '') return void response.end(method === 'HEAD' ? undefined : list(searchParams))
@@ -57,7 +58,9 @@ export async function startS3({ port = 0 } = {}) {
       'content-length': part.length,
       ...(start !== undefined && { 'content-range': `bytes ${start}-${end}/${content.length}` }),
     })
-    response.end(method === 'HEAD' ? undefined : part)
+    if (fault !== 'cut') return void response.end(method === 'HEAD' ? undefined : part)
+    response.flushHeaders()
+    setTimeout(() => response.destroy(), 20)
   }
 
   function list(query: URLSearchParams): string {

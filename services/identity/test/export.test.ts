@@ -21,6 +21,7 @@ import {
   insertRow,
 } from './chat.ts'
 import { startTestIdentity, type TestIdentity } from './harness.ts'
+import { buildPasswordless, buildTicket } from './provider-builders.ts'
 import { testPassword } from './quick-hasher.ts'
 import { readArchive } from './read-archive.ts'
 
@@ -237,6 +238,24 @@ describe('POST /api/users/@me/export', () => {
     expect(received.isWhole).to.equal(false)
     expect(await failureOf(readArchive(received.bytes))).to.be.an('error')
     expect(identity.logLines.filter(({ level }) => Number(level) >= 50)).to.deep.equal([])
+  })
+
+  it('is 401 where the token is revoked before the first byte', async () => {
+    const { user, linked } = await buildPasswordless(identity)
+    const ticket = await buildTicket(identity, linked)
+    const em = identity.deps.orm.em.fork()
+    await em.execute(`create function revoke_tokens() returns trigger language plpgsql security definer as $$
+      begin
+        update users set password_changed_at = ${identity.clock.now() + 1_000} where id = old.user_id;
+        return null;
+      end $$;
+      create trigger revoke_tokens after delete on provider_tickets for each row execute function revoke_tokens();`)
+
+    const response = await ask(user, { ticket }).finally(() => em.execute('drop function revoke_tokens cascade'))
+    response.resume()
+
+    expect([response.statusCode, response.headers['content-disposition']]).to.deep.equal([401, undefined])
+    expect(identity.deps.exportQuota.total()).to.equal(0)
   })
 
   it('a slow reader holds no database connection or transaction, and one export of an account runs at a time', async () => {

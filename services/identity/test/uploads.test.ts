@@ -486,6 +486,19 @@ for (const kind of ['file', 's3'] as const) {
       expect((await get(filename, { range: 'bytes=0-1', 'if-range': '"other"' })).status).to.equal(200)
     })
 
+    if (kind === 's3') {
+      it('answers 503 where the store breaks off before the first byte, and then the file', async () => {
+        s3.faults.next = (method) => (method === 'GET' ? 'cut' : undefined)
+        const refused = [await get(filename), await get(filename, { range: 'bytes=0-1' })]
+        const head = await identity.call('HEAD', `/api/uploads/${filename}`)
+        s3.faults.next = undefined
+
+        for (const { status, headers } of refused)
+          expect([status, headers.get('retry-after'), headers.get('cache-control')]).to.deep.equal([503, '1', null])
+        expect([head.status, (await get(filename)).status]).to.deep.equal([200, 200])
+      })
+    }
+
     it('answers 404 to unknown names, paths, folders, links and temporary files', async () => {
       await writeFile(join(identity.config.uploadDir, '..', 'secret.webp'), 'secret')
       await symlink('../secret.webp', join(identity.config.uploadDir, 'link.webp'))

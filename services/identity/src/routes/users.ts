@@ -2,7 +2,15 @@ import Router from '@koa/router'
 import { endpoints } from '@gatehouse/contracts'
 import { sanitizeUser } from '@gatehouse/domain'
 import { refuse } from '@gatehouse/runtime'
-import { answer, callerOf, describeClient, requestIdOf, requireUser, type AppState } from '@gatehouse/service-kit'
+import {
+  answer,
+  callerOf,
+  describeClient,
+  requestIdOf,
+  requireUser,
+  untilFirstChunk,
+  type AppState,
+} from '@gatehouse/service-kit'
 import type { Deps } from '../deps.ts'
 import { listSignIns } from '../operations/accounts/sign-ins.ts'
 import { changePassword } from '../operations/credentials/change-password.ts'
@@ -70,6 +78,7 @@ export function userRoutes(deps: Deps): Router<AppState> {
   answer(router, endpoints.removePasskey, (input, ctx) => removePasskey(deps, withCaller(input, ctx)))
   answer(router, endpoints.exportData, async (input, ctx) => {
     const { archive, username } = await exportData(deps, withCaller(input, ctx))
+    await untilFirstChunk(ctx, archive)
     ctx.attachment(`${username}.zip`)
     ctx.type = 'application/zip'
     return archive

@@ -1,6 +1,7 @@
 import { extname } from 'node:path'
 import { refuse } from '@gatehouse/runtime'
-import type { ByteRange, UploadStore } from '@gatehouse/uploads'
+import { untilFirstChunk } from '@gatehouse/service-kit'
+import type { ByteRange, OpenUpload, UploadStore } from '@gatehouse/uploads'
 import type { Context } from 'koa'
 
 /** Other files are downloads, so that no browser runs them. */
@@ -34,6 +35,8 @@ export async function serveFile(ctx: Context, store: UploadStore, filename: stri
   const isFresh = ctx.fresh
   const opened = 'content' in file || isFresh || ctx.method === 'HEAD' ? file : await store.open(filename, range)
   if (!opened) throw refuse.upload_unknown()
+  const content = 'content' in opened ? (opened as OpenUpload).content : undefined
+  if (content) await untilFirstChunk(ctx, content)
   const type = imageTypes[extname(filename).toLowerCase()]
   ctx.set({
     'Content-Type': type ?? 'application/octet-stream',
@@ -46,7 +49,7 @@ export async function serveFile(ctx: Context, store: UploadStore, filename: stri
     ctx.status = 304
     return
   }
-  if ('content' in opened) ctx.body = opened.content
+  if (content) ctx.body = content
   ctx.length = range ? range.end - range.start + 1 : size
   if (!range) return
   ctx.status = 206
