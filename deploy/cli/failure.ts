@@ -2,7 +2,6 @@ import { explainServerFault, serverFaultOf } from '@gatehouse/database'
 import { isDiskFull } from '@gatehouse/runtime'
 import { UploadStoreRefused, UploadStoreUnavailable } from '@gatehouse/uploads'
 import { InstanceUnreachable } from '../calls/operator-calls.ts'
-import type { Result } from './invocation.ts'
 
 export const exitCodes = {
   done: 0,
@@ -26,6 +25,9 @@ export const exitCodeMeanings: Readonly<Record<keyof typeof exitCodes, string>> 
   unconfirmed: 'the question was not answered with yes',
   unhealthy: '`check` found a problem',
 }
+
+/** What a command gives: for scripts, and for people. */
+export type Result = { json: unknown; text: string }
 
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure'

@@ -3,13 +3,12 @@ import { text } from 'node:stream/consumers'
 import { printable } from '@gatehouse/runtime'
 import type { Command } from 'commander'
 import type { OperatorCall } from '../calls/operator-calls.ts'
-import { CommandFailure } from './failure.ts'
+import { CommandFailure, type Result } from './failure.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 export type Terminal = { input: Readable; output: Writable; errors: Writable; isInteractive: boolean }
 
-/** What a command gives: for scripts, and for people. */
-export type Result = { json: unknown; text: string }
+export type { Result } from './failure.ts'
 
 /** What every command works with. */
 export type Invocation = {
