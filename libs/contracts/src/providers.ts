@@ -94,8 +94,14 @@ export const startProviderBody = z.object({
 export const nextAddress = namedObject('NextAddress', { url: z.string() })
 export const startProviderReply = nextAddress
 
-/** In the fragment of `/sign-in`, as `error`. */
-export const providerCallbackErrors = ['cancelled', 'expired', 'provider_error', 'provider_unavailable'] as const
+/** In the fragment of `/sign-in`, as `error`. `unavailable`: this instance is. */
+export const providerCallbackErrors = [
+  'cancelled',
+  'expired',
+  'provider_error',
+  'provider_unavailable',
+  'unavailable',
+] as const
 export type ProviderCallbackError = (typeof providerCallbackErrors)[number]
 
 /** What the provider sends. The program judges all of it. */

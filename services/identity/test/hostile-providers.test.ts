@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { LinkedIdentity, ProviderFlow, ProviderTicket, User } from '@gatehouse/domain'
-import { answered, type TestIdentityProvider, type TestResponse } from '@gatehouse/test-kit'
+import { answered, openFaultyWrites, type TestIdentityProvider, type TestResponse } from '@gatehouse/test-kit'
 import { expect } from 'chai'
 import { generateKeyPair, exportJWK, SignJWT, type JWTPayload } from 'jose'
 import { buildUser } from './builders.ts'
@@ -105,6 +105,18 @@ describe('A hostile sign-in', () => {
       return url
     }
     expect(await come()).to.include({ error: 'provider_error' })
+  })
+
+  it('while PostgreSQL is away says that this instance is', async () => {
+    const writes = await openFaultyWrites(identity.deps.orm)
+    // The use of the state, and the ticket.
+    for (const count of [1, 2]) {
+      const browser = open()
+      const back = own.signIn(await browser.startedAt(), fresh('sub'))
+      const { value, hasFailed } = await writes.failDuring(() => browser.comeBack(back), { count, fault: '57P01' })
+      expect([hasFailed, value['error']]).to.deep.equal([true, 'unavailable'])
+    }
+    await expectRight()
   })
 
   it('mixes providers up: the answer says which one it is of', async () => {

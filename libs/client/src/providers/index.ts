@@ -5,7 +5,8 @@ import type { KeyValueStorage } from '../platform.ts'
 import type { Session } from '../session/session.ts'
 
 type Purpose = Endpoints['startProvider']['input']['body']['purpose']
-type ReturnError = 'cancelled' | 'expired' | 'provider_error' | 'provider_unavailable'
+/** `unavailable`: the instance is. */
+type ReturnError = 'cancelled' | 'expired' | 'provider_error' | 'provider_unavailable' | 'unavailable'
 
 /** What the instance says when it sends the browser back to `/sign-in`. A `ticket` counts once, for two minutes. */
 export type ProviderReturn =
@@ -18,6 +19,7 @@ const errors: readonly string[] = [
   'expired',
   'provider_error',
   'provider_unavailable',
+  'unavailable',
 ] satisfies ReturnError[]
 
 type StartOptions = CallOptions & {

@@ -48,6 +48,7 @@ describe('signing in with an identity provider', () => {
 
     expect(readProviderReturn('#error=cancelled', storage)).to.deep.equal({ error: 'cancelled' })
     expect(readProviderReturn('#error=provider_unavailable', storage)).to.deep.equal({ error: 'provider_unavailable' })
+    expect(readProviderReturn('#error=unavailable', storage)).to.deep.equal({ error: 'unavailable' })
     expect(readProviderReturn('#error=<b>', storage)).to.deep.equal({ error: 'provider_error' })
   })
 

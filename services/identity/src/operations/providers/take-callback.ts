@@ -1,7 +1,7 @@
 import type { ProviderCallbackError } from '@gatehouse/contracts'
 import { LinkedIdentity, ProviderFlow } from '@gatehouse/domain'
 import { isUnreachable, loadClient, providerTimeoutMs } from '@gatehouse/providers'
-import { abortable, isRefusal } from '@gatehouse/runtime'
+import { abortable, isRefusal, Unavailable } from '@gatehouse/runtime'
 import { explain, type Provider } from '@gatehouse/service-kit'
 import type { Configuration, IDToken } from 'openid-client'
 import { policy } from '../../policy.ts'
@@ -24,11 +24,11 @@ export async function takeCallback(deps: SignInDeps, callback: Callback): Promis
   const query = new URLSearchParams(callback.search)
   const states = query.getAll('state')
   const [state = ''] = states
-  const flow = states.length === 1 ? await takeFlow(deps, callback, state) : undefined
-  const provider = deps.providers.list().find(({ id }) => id === flow?.provider)
-  if (!flow || provider?.issuer !== flow.issuer) return { error: 'expired', state }
   const { requestId } = callback
+  const provider = deps.providers.list().find(({ id }) => id === callback.provider)
   try {
+    const flow = states.length === 1 ? await takeFlow(deps, callback, state) : undefined
+    if (!flow || provider?.issuer !== flow.issuer) return { error: 'expired', state }
     const signedIn = await readSignIn(deps, { provider, flow, query, state })
     const em = deps.orm.em.fork()
     const { issuer, purpose, userId } = flow
@@ -36,7 +36,8 @@ export async function takeCallback(deps: SignInDeps, callback: Callback): Promis
     return { ticket, flow, state }
   } catch (error) {
     const outcome = outcomeOf(error)
-    deps.log.warn({ provider: provider.id, requestId, outcome, ...reasonOf(error) }, 'sign-in at a provider failed')
+    const fields = { provider: provider?.id, requestId, outcome, ...reasonOf(error) }
+    deps.log.warn({ ...fields, ...(outcome === 'unavailable' && { err: error }) }, 'sign-in at a provider failed')
     return { error: outcome, state }
   }
 }
@@ -127,6 +128,7 @@ async function readFurtherClaims({
 }
 
 function outcomeOf(error: unknown): ProviderCallbackError {
+  if (error instanceof Unavailable) return 'unavailable'
   if (error instanceof Unusable || isUnreachable(error)) return 'provider_unavailable'
   const isCancelled = error instanceof Error && 'error' in error && error.error === 'access_denied'
   return isCancelled ? 'cancelled' : 'provider_error'

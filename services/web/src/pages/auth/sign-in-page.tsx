@@ -52,6 +52,7 @@ const failures: Record<NonNullable<ProviderReturn['error']>, Text> = {
   expired: 'This login took too long or was started in another tab. Try again.',
   provider_error: 'The identity provider couldn’t confirm who you are. Try again, or log in another way.',
   provider_unavailable: 'The identity provider can’t be reached right now. Try again later.',
+  unavailable: 'This instance is busy. Try again in a moment.',
 }
 
 function useProvider(id: string | undefined): { provider: Provider | null; name: string } {

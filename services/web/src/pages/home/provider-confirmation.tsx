@@ -82,6 +82,7 @@ export function describeTripError({ error }: Arrival, { name: provider }: NamedP
   if (error === null) return null
   if (error === 'cancelled') return t('You canceled at {provider}.', { provider })
   if (error === 'expired') return t('That took too long. Try again.')
+  if (error === 'unavailable') return t('This instance is busy. Try again in a moment.')
   if (error === 'provider_unavailable')
     return t('{provider} can’t be reached right now. Try again later.', { provider })
   return t('Something went wrong at {provider}. Try again.', { provider })
