@@ -518,6 +518,20 @@ describe('the states of a peer', () => {
     ])
   })
 
+  it('a rotation that the peer refuses changes nothing', async () => {
+    await build()
+    remote.answer = ({ path }, response) => {
+      if (path !== '/api/federation/peer/rotate') return false
+      sendJson(response, 409, { error: 'Rotation already in progress' })
+    }
+    const { id } = await row()
+
+    const refused = await instance.admin('POST', `${admins}/${id}/rotate`)
+    const { nextSecret } = await instance.deps.orm.em.fork().findOneOrFail(Peer, { origin: remote.origin })
+
+    expect([refused.status, refused.body['code'], nextSecret]).to.deep.equal([409, 'rotation_refused', null])
+  })
+
   it('a home is the same, another one, unproven or no peer', async () => {
     const ask = async () =>
       (await instance.deps.bus.request(checkHomeEpoch, { host: 'b.test', timeoutMs: 5_000 }, { timeoutMs: 6_000 }))
