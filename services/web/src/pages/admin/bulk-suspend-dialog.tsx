@@ -83,8 +83,8 @@ export function BulkSuspendDialog({ title, listUsers, onClose, onDone }: Props) 
     })
   const show = (suspended: Outcome) => {
     const { changed, left } = undone ?? suspended
-    const unknown = left.filter(({ isUnknown }) => undone ?? isUnknown).map(({ user }) => user)
-    const undoable = undone ? unknown : [...changed, ...unknown]
+    const usersOf = (some: Left[]) => some.map(({ user }) => user)
+    const undoable = undone ? usersOf(left) : [...changed, ...usersOf(left.filter(({ isUnknown }) => isUnknown))]
     return (
       <Dialog
         dialog="BulkSuspendOutcome"
