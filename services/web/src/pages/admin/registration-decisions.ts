@@ -82,7 +82,7 @@ export function useDecisions(onDecided: () => void) {
     async (signal, client) => {
       const { decided } = done
       done.begunAt ??= now()
-      done.missed = []
+      Object.assign(done, { missed: [], isUnknown: false })
       const ids = body.ids.filter((id) => !decided.includes(id))
       try {
         await decide(client, { ...body, ids }, signal, done)
